@@ -229,6 +229,7 @@ const rooms: Readonly<Record<string, Room>> = {
   alerts: {
     imports: ['leads', 'platform', 'sinks/webhook', 'telemetry'],
     doors: [
+      'alert-file.ts',
       'alerts.ts',
       'arrival-model.ts',
       'alert-tracker.ts',

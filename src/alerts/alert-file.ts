@@ -1,14 +1,7 @@
 import { z } from 'zod';
 import { type Files, writeFileDurably } from '../platform/files/file-system.ts';
-import type { Entry } from './alert-tracker.ts';
+import type { AlertState, AlertStore } from './alert-store.ts';
 import { CONDITIONS } from './condition.ts';
-import type { Notice } from './notice.ts';
-
-/** State that survives a restart: the tracked conditions, and the unsent notices of each destination. */
-export interface AlertState {
-  readonly entries: readonly Entry[];
-  readonly waiting: Readonly<Record<string, readonly Notice[]>>;
-}
 
 const condition = z.enum(CONDITIONS);
 const about = z.string().optional();
@@ -45,11 +38,8 @@ const fileContent = z.object({
 
 const EMPTY: AlertState = { entries: [], waiting: {} };
 
-/**
- * Stores the alert state in a file beside the ledger rather than inside it, because alerts must also work when the ledger fails. If the file is
- * lost, a notice may be sent twice.
- */
-export class AlertFile {
+/** Stores the alert state in a file beside the ledger, which still works when the ledger fails. */
+export class AlertFile implements AlertStore {
   readonly #files: Files;
   readonly #path: string;
   #written = '';
@@ -60,7 +50,6 @@ export class AlertFile {
     this.#path = path;
   }
 
-  /** Returns the stored state. Returns an empty state if the file is missing or unreadable, for example because another version wrote it. */
   async read(): Promise<AlertState> {
     try {
       const text = await this.#files.read(this.#path);
@@ -75,7 +64,6 @@ export class AlertFile {
     }
   }
 
-  /** Waits for a write in progress, then writes the state if it has changed. @throws the error from Node if a step of the write fails */
   write(state: AlertState): Promise<void> {
     const text = JSON.stringify(state);
     const written = this.#writing.then(() => this.#write(text));

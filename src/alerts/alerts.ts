@@ -1,18 +1,15 @@
-import type { Files } from '../platform/files/file-system.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
-import { AlertFile, type AlertState } from './alert-file.ts';
+import type { AlertState, AlertStore } from './alert-store.ts';
 import { AlertTracker, type Evaluation } from './alert-tracker.ts';
 import type { Installation, Notice } from './notice.ts';
 import { type AlertOptions, openDestination } from './options.ts';
 import { Outbox, type SendResult } from './outbox.ts';
 
-/** Dependencies of `Alerts`. Only one process per data directory sends alerts, so no other process uses `file`. */
+/** Dependencies of `Alerts`. Only one process per data directory sends alerts, so no other process uses `store`. */
 export interface AlertParts {
   readonly clock: Clock;
-  readonly files: Files;
-  /** Path of the state file. */
-  readonly file: string;
+  readonly store: AlertStore;
   readonly emit: Emit;
   /** Rewrites each `leadsync …` command in a text to the form that works in this installation. If absent, texts stay unchanged. */
   readonly rewriteCommands?: (text: string) => string;
@@ -24,7 +21,6 @@ const STOP_MS = 1_000;
 /** Sends alerts: tracks which conditions were reported, and keeps an outbox of unsent notices for each destination. */
 export class Alerts {
   readonly #parts: AlertParts;
-  readonly #file: AlertFile;
   readonly #stopping = new AbortController();
   readonly #tracker: AlertTracker;
   #options: AlertOptions | undefined;
@@ -34,17 +30,15 @@ export class Alerts {
   /** Error code of the last failed write; undefined after a successful one. */
   #writeError: string | undefined;
 
-  private constructor(parts: AlertParts, file: AlertFile, { entries, waiting }: AlertState) {
+  private constructor(parts: AlertParts, { entries, waiting }: AlertState) {
     this.#parts = parts;
-    this.#file = file;
     this.#tracker = new AlertTracker(entries);
     this.#unsent = waiting;
   }
 
   /** Creates the alerts, with the state that an earlier process stored. */
   static async open(parts: AlertParts): Promise<Alerts> {
-    const file = new AlertFile(parts.files, parts.file);
-    return new Alerts(parts, file, await file.read());
+    return new Alerts(parts, await parts.store.read());
   }
 
   /** Processes the evaluations of all conditions: sends the notices that are due, and stores the new state. */
@@ -109,11 +103,11 @@ export class Alerts {
     if (sent.ok) void this.#store();
   }
 
-  /** Writes the state file. Alerts continue if that fails, for example on a full disk; an event reports it once per error code. */
+  /** Stores the state. Alerts continue if that fails, for example on a full disk; an event reports it once per error code. */
   async #store(): Promise<void> {
     const waiting = Object.fromEntries([...this.#outboxes].map(([name, outbox]) => [name, outbox.waiting]));
     try {
-      await this.#file.write({ entries: this.#tracker.entries, waiting });
+      await this.#parts.store.write({ entries: this.#tracker.entries, waiting });
       this.#writeError = undefined;
     } catch (error) {
       const code = String((error as { code?: unknown }).code ?? 'unknown');

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { AlertFile } from '../../src/alerts/alert-file.ts';
 import { Alerts } from '../../src/alerts/alerts.ts';
 import { type AlertOptions, alertOptions } from '../../src/alerts/options.ts';
 import { nameOption } from '../../src/config/options/option-limits.ts';
@@ -55,7 +56,7 @@ class Watch {
   /** Lets time pass, a look every 15 s; after each, what is being sent has been answered. */
   async pass(ms: number): Promise<this> {
     const { clock, reported } = this;
-    const parts = { clock, files: this.files, file: this.file, emit: reported.emit };
+    const parts = { clock, store: new AlertFile(this.files, this.file), emit: reported.emit };
     this.#alerts ??= await Alerts.open(parts);
     for (let passed = 0; passed < ms; passed += 15 * SECOND) {
       clock.jump(15 * SECOND);
@@ -180,8 +181,7 @@ describe('alerts', () => {
     });
     const alerts = await Alerts.open({
       clock: watch.clock,
-      files: disk,
-      file: watch.file,
+      store: new AlertFile(disk, watch.file),
       emit: watch.reported.emit,
     });
     const look = async (at: Date) => {

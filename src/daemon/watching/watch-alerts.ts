@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { AlertFile } from '../../alerts/alert-file.ts';
 import { Alerts } from '../../alerts/alerts.ts';
 import { ArrivalModel } from '../../alerts/arrival-model.ts';
 import { filesOf, type SourceConfig } from '../../config/contract/config.ts';
@@ -37,8 +38,8 @@ export async function watchAlerts(
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, current, telemetry, role, rewriteCommands } = parts;
-  const file = join(current.config.dataDir, 'alerts.json');
-  const alerts = await Alerts.open({ clock, files, file, emit: telemetry.emit, rewriteCommands });
+  const store = new AlertFile(files, join(current.config.dataDir, 'alerts.json'));
+  const alerts = await Alerts.open({ clock, store, emit: telemetry.emit, rewriteCommands });
   const observer = new Observer(parts);
   try {
     while (!signal.aborted) {
