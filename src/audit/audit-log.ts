@@ -1,32 +1,15 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, rename, stat } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { disk } from '../platform/files/file-system.ts';
 import { giveToFolderOwner } from '../platform/files/folder-owner.ts';
 import type { Clock } from '../platform/time/clock.ts';
+import { auditFile, MAX_ROTATED_FILES } from './audit-files.ts';
+import type { AuditFields, AuditFilter, AuditPage, AuditRequest, AuditStore } from './audit-store.ts';
+import { readAudit } from './read-audit.ts';
 
 /** Size at which the file is rotated, in bytes. */
 const MAX_BYTES = 10 * 1024 * 1024;
-/** Maximum number of rotated files. */
-const MAX_ROTATED_FILES = 4;
-
-/** Returns the path of the current file in a data directory. */
-export function auditFile(folder: string): string {
-  return join(folder, 'audit.jsonl');
-}
-
-/** Returns the paths of all files that a data directory may have, newest first. */
-export function auditFiles(folder: string): readonly string[] {
-  const file = auditFile(folder);
-  return [file, ...Array.from({ length: MAX_ROTATED_FILES }, (_, n) => `${file}.${n + 1}`)];
-}
-
-/**
- * Fields of a line, except the time: `who` acted, `via` which credential or interface, `what` was done, and the details. Contains no lead
- * content and no secret.
- */
-export type AuditFields = Readonly<Record<string, string | number | boolean | undefined>>;
-
 /** A line waiting to be written. */
 interface Line {
   readonly text: string;
@@ -39,7 +22,8 @@ interface Line {
  * `audit.jsonl.1` to `.4`. Appends only; concurrent lines share one flush to disk. Several processes may append to the same file, because the
  * operating system appends each write atomically. Only one of them may rotate the file; the others must pass an infinite `maxBytes`.
  */
-export class AuditLog {
+export class AuditLog implements AuditStore {
+  readonly #folder: string;
   readonly #file: string;
   readonly #clock: Clock;
   readonly #maxBytes: number;
@@ -49,18 +33,22 @@ export class AuditLog {
 
   /** @param maxBytes size at which this process rotates the file, in bytes */
   constructor(folder: string, clock: Clock, maxBytes = MAX_BYTES) {
+    this.#folder = folder;
     this.#file = auditFile(folder);
     this.#clock = clock;
     this.#maxBytes = maxBytes;
   }
 
-  /** Appends a line and resolves when it is durable on disk. @throws the error from Node if writing to disk fails */
   write(fields: AuditFields): Promise<void> {
     const text = `${JSON.stringify({ at: this.#clock.now(), ...fields })}\n`;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     this.#waiting.push({ text, done: resolve, failed: reject });
     this.#writing ??= this.#writeAll();
     return promise;
+  }
+
+  read(filter: AuditFilter, request: AuditRequest): Promise<AuditPage | undefined> {
+    return readAudit(this.#folder, filter, request);
   }
 
   async close(): Promise<void> {

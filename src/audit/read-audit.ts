@@ -1,41 +1,6 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { auditFiles } from './audit-log.ts';
-
-/** A filter for lines; a line must match every given field. */
-export interface AuditFilter {
-  readonly who?: string | undefined;
-  readonly what?: string | undefined;
-  /** Written at or after `since`, and before `until`. */
-  readonly since?: Date | undefined;
-  readonly until?: Date | undefined;
-}
-
-/** A line of the audit log. */
-export interface AuditLine {
-  /** Cursor of the line: the file's inode and the offset, which stay the same when the file is rotated. */
-  readonly id: string;
-  readonly at: string;
-  /** The person or program; undefined for a line about an unknown client, for example one that sent a wrong token. */
-  readonly who: string | undefined;
-  /** The credential or interface that was used: `token`, `session`, `cli` … */
-  readonly via: string | undefined;
-  readonly what: string;
-  readonly address: string | undefined;
-  /** The other fields. */
-  readonly details: Readonly<Record<string, string | number | boolean>>;
-}
-
-/** Selects at most `limit` lines that are older than the line with the cursor `after`, newest first. */
-export interface AuditRequest {
-  readonly limit: number;
-  readonly after?: string | undefined;
-}
-
-/** Lines, newest first. `next` is the cursor of the following page, null at the end. A page may be shorter than its limit. */
-export interface AuditPage {
-  readonly rows: readonly AuditLine[];
-  readonly next: string | null;
-}
+import { auditFiles } from './audit-files.ts';
+import type { AuditFilter, AuditLine, AuditPage, AuditRequest } from './audit-store.ts';
 
 /** Bytes per read. */
 const CHUNK = 64 * 1024;

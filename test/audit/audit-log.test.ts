@@ -4,6 +4,17 @@ import { expect, onTestFinished, test } from 'vitest';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { HeldClock } from '../support/time/held-clock.ts';
+import { auditStoreContract } from './audit-store-contract.ts';
+
+auditStoreContract(() => {
+  const folder = tempDir();
+  return () => {
+    const clock = new HeldClock();
+    const audit = new AuditLog(folder, clock);
+    onTestFinished(() => audit.close());
+    return { audit, clock };
+  };
+});
 
 function opened(folder = tempDir(), maxBytes?: number) {
   const log = new AuditLog(folder, new HeldClock(), maxBytes);

@@ -2,7 +2,8 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { AuditLog } from '../../src/audit/audit-log.ts';
-import { type AuditFilter, readAudit } from '../../src/audit/read-audit.ts';
+import type { AuditFilter } from '../../src/audit/audit-store.ts';
+import { readAudit } from '../../src/audit/read-audit.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { HeldClock } from '../support/time/held-clock.ts';
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startAdmin } from '../../src/admin/server.ts';
+import { AuditLog } from '../../src/audit/audit-log.ts';
 import { parseConfig } from '../../src/config/load-config.ts';
 import { operationsOf } from '../../src/daemon/api/operations.ts';
 import { PollFailures } from '../../src/daemon/joints/poll-failures.ts';
@@ -136,7 +137,12 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
     (one) => one.close(),
   );
   const config = parseConfig(configText(), join(folder, 'leadsync.yaml'), { sinkTypes, env: {} });
+  const audit = await opened.add(
+    async () => new AuditLog(folder, systemClock),
+    (one) => one.close(),
+  );
   const operations = operationsOf({
+    audit,
     parts: {
       ledger,
       current: { config },

@@ -1,4 +1,4 @@
-import type { AuditFields } from '../../audit/audit-log.ts';
+import type { AuditFields } from '../../audit/audit-store.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { LeadChoice, LedgerControl } from '../../ledger/contract/ledger-control.ts';
 import type { LedgerPersons } from '../../ledger/contract/ledger-persons.ts';

@@ -1,4 +1,4 @@
-import type { AuditFields } from '../../audit/audit-log.ts';
+import type { AuditFields } from '../../audit/audit-store.ts';
 import type { Config, ConfigValue, LedgerConfig, SecretOption } from '../../config/contract/config.ts';
 import {
   describeConfig,
@@ -7,7 +7,7 @@ import {
   loadLedgerConfig,
   loadLenientConfig,
 } from '../../config/load-config.ts';
-import { type ExportStates, ExportStateFiles } from '../../exports/export-states.ts';
+import { ExportStateFiles, type ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { disk } from '../../platform/files/file-system.ts';

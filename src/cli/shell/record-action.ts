@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
-import { type AuditFields, AuditLog, auditFile } from '../../audit/audit-log.ts';
+import { auditFile } from '../../audit/audit-files.ts';
+import { AuditLog } from '../../audit/audit-log.ts';
+import type { AuditFields } from '../../audit/audit-store.ts';
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { isLedgerMissing } from '../../operations/opening/new-ledger.ts';
 import { isDataDirInUse } from '../../operations/opening/open-ledger.ts';

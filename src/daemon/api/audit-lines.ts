@@ -1,16 +1,16 @@
 import type { AuditFilter, AuditRow } from '../../admin/contract/audit.ts';
 import type { Page, PageRequest } from '../../admin/contract/operations.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
-import { type AuditLine, readAudit } from '../../audit/read-audit.ts';
+import type { AuditLine, AuditStore } from '../../audit/audit-store.ts';
 
-/** Returns a page of the audit log of a data directory. @throws RequestError if the line at the cursor no longer exists */
+/** Returns a page of the audit log. @throws RequestError if the line at the cursor no longer exists */
 export async function auditLines(
-  dataDir: string,
+  audit: AuditStore,
   { since, until, ...filter }: AuditFilter,
   page: PageRequest,
 ): Promise<Page<AuditRow>> {
   const times = { since: dateOf(since), until: dateOf(until) };
-  const found = await readAudit(dataDir, { ...filter, ...times }, page);
+  const found = await audit.read({ ...filter, ...times }, page);
   if (found) return { rows: found.rows.map(rowOf), next: found.next };
   throw new RequestError(
     400,

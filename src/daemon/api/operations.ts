@@ -6,6 +6,7 @@ import { isLogged } from '../../admin/contract/log.ts';
 import { type Ids, MAX_COUNTED, type Operations, type PageRequest } from '../../admin/contract/operations.ts';
 import type { PollFilter } from '../../admin/contract/polls.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
+import type { AuditStore } from '../../audit/audit-store.ts';
 import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
 import type { LeadChoice } from '../../ledger/contract/ledger-control.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
@@ -39,6 +40,7 @@ export interface OperationParts {
     'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates' | 'rewriteCommands' | 'pollFailures'
   >;
   readonly queries: PageReader;
+  readonly audit: AuditStore;
   readonly mappings: MappingWorker;
   /** Returns the latest log lines, newest first. */
   readonly recentLines: Logger['recent'];
@@ -143,7 +145,7 @@ export function operationsOf(context: OperationParts): Operations {
     revealRejected: async (rejected) =>
       /^\d{1,15}$/.test(rejected) ? query('rejectedText', Number(rejected)) : undefined,
     configuration,
-    audit: (filter, page) => auditLines(parts.current.config.dataDir, filter, page),
+    audit: (filter, page) => auditLines(context.audit, filter, page),
     retry: async (filter) => {
       await requireNames(context, query, filter);
       const retried = await ledger.retry(filterOf(filter));

@@ -69,6 +69,7 @@ export async function serveAdmin(
             ...daemon,
             parts,
             queries,
+            audit,
             mappings,
             configuration,
             recentLines: telemetry.logger.recent,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { configWarnings } from '../../config/config-warnings.ts';
 import { type Config, filesOf, type SinkConfig } from '../../config/contract/config.ts';
 import type { Carrier } from '../../delivery/carrier.ts';
-import { type ExportStates, ExportStateFiles } from '../../exports/export-states.ts';
+import { ExportStateFiles, type ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { CompiledMappings } from '../../mapping/compiled-mappings.ts';
 import { diskSizes } from '../../operations/disk-space.ts';
