@@ -19,6 +19,13 @@ function anchorsOf(page: string): string[] {
   );
 }
 
+/** The code blocks and code spans of a page: prose that starts a line with "leadsync" is no command. */
+function codeOf(page: string): string[] {
+  return [...page.matchAll(/```\w*\n([\s\S]*?)```|`([^`\n]+)`/g)].map(
+    ([, block, span]) => block ?? span ?? '',
+  );
+}
+
 const anchors = anchorsOf(manual);
 
 test.each(PROBLEM_CODES)('the operating manual has the section about %s', (code) => {
@@ -68,7 +75,9 @@ test('every link and every command of the manual leads somewhere', () => {
     return found ? undefined : `${page}#${anchor}`;
   });
   expect(links.filter((link) => link !== undefined)).toEqual([]);
-  const commands = [...manual.matchAll(/(?:^|`|&& )leadsync ([a-z-]+)/gm)].map((match) => match[1] ?? '');
+  const commands = codeOf(manual).flatMap((code) =>
+    [...code.matchAll(/(?:^|&& )leadsync ([a-z-]+)/gm)].map((match) => match[1] ?? ''),
+  );
   expect(new Set(commands).size).toBeGreaterThan(10);
   const unknown = commands.filter((command) => !existsSync(join(root, `src/cli/commands/${command}.ts`)));
   expect(unknown).toEqual([]);
