@@ -161,21 +161,31 @@ const rooms: Readonly<Record<string, Room>> = {
       'sink-unavailable.ts',
       'mirror.ts',
       'registry.ts',
-      'api-server.ts',
       'attempt-parts.ts',
-      'field-cells.ts',
       'lead-event.ts',
       'lead-message.ts',
-      'lead-row.ts',
       'destination.ts',
-      'mapped-columns.ts',
-      'not-written-error.ts',
-      'reach-server.ts',
-      'table-fields.ts',
-      'split-for-statements.ts',
       'test-batch.ts',
     ],
     because: 'sinks/ is the contract and the registry; it must not know queues, attempts or the ledger.',
+  },
+  'sinks/table': {
+    imports: ['sinks', 'leads', 'platform'],
+    doors: [
+      'field-cells.ts',
+      'lead-row.ts',
+      'mapped-columns.ts',
+      'not-written-error.ts',
+      'split-for-statements.ts',
+      'table-fields.ts',
+    ],
+    because:
+      'sinks/table/ is what sinks share that write leads as rows; it must not know any database or file format.',
+  },
+  'sinks/http': {
+    imports: ['sinks', 'leads', 'platform'],
+    doors: ['api-server.ts', 'reach-server.ts'],
+    because: 'sinks/http/ calls the servers of destinations; it must not know any destination.',
   },
   'sinks/drop': {
     imports: ['bucket', 'sinks', 'leads', 'platform'],
@@ -184,7 +194,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'sinks/drop/ is where sinks drop files; it must not know the format of a file, nor any type of sink.',
   },
   'sinks/crm': {
-    imports: ['sinks', 'leads', 'platform'],
+    imports: ['sinks', 'sinks/http', 'leads', 'platform'],
     doors: [
       'batch-leads.ts',
       'compare-fields.ts',
@@ -200,7 +210,17 @@ const rooms: Readonly<Record<string, Room>> = {
     because: 'sinks/crm/ is what sinks of CRMs have in common; it must not know any of them.',
   },
   'sinks/*': {
-    imports: ['sinks', 'sinks/crm', 'sinks/drop', 'catalog', 'leads', 'parquet', 'platform'],
+    imports: [
+      'sinks',
+      'sinks/crm',
+      'sinks/drop',
+      'sinks/http',
+      'sinks/table',
+      'catalog',
+      'leads',
+      'parquet',
+      'platform',
+    ],
     because:
       'A sink is one destination; it must not know other sinks, retries or how the configuration is read.',
   },
@@ -375,7 +395,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['telemetry'],
   re2js: ['mapping'],
   nodemailer: ['platform'],
-  undici: ['alerts', 'identity', 'platform', 'source', 'sinks', 'sinks/webhook'],
+  undici: ['alerts', 'identity', 'platform', 'source', 'sinks/http', 'sinks/webhook'],
   uplot: ['admin'], // its files are served
   yaml: ['config'],
   zod: [

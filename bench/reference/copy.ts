@@ -5,9 +5,9 @@ import { parseArgs } from 'node:util';
 import { Client } from 'pg';
 import { request } from 'undici';
 import { readLead } from '../../src/leads/lead.ts';
-import { rowOf } from '../../src/sinks/lead-row.ts';
 import { leadColumns } from '../../src/sinks/postgres/leads/lead-columns.ts';
 import { migrations } from '../../src/sinks/postgres/schema/migrations.ts';
+import { rowOf } from '../../src/sinks/table/lead-row.ts';
 import { CopyIn } from './copy-in.ts';
 import { eachLine } from './each-line.ts';
 

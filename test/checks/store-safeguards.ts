@@ -178,7 +178,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'PostgreSQL gets raw JSON that it can read',
     without: 'one lead with a NUL character makes every query over raw JSON in PostgreSQL fail',
-    file: 'src/sinks/lead-row.ts',
+    file: 'src/sinks/table/lead-row.ts',
     text: '_leadsync_raw: safe ?? delivery.raw,',
     instead: '_leadsync_raw: delivery.raw,',
     tests: ['test/catalog/json-questions.test.ts'],

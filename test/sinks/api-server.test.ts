@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { mayHaveArrived } from '../../src/leads/outcome.ts';
-import { AnswerTooLong, ApiServer } from '../../src/sinks/api-server.ts';
+import { AnswerTooLong, ApiServer } from '../../src/sinks/http/api-server.ts';
 import { SinkUnavailable } from '../../src/sinks/sink-unavailable.ts';
 import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
 import { someParts } from './some-parts.ts';

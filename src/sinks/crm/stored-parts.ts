@@ -1,4 +1,4 @@
-import type { CallLimits } from '../api-server.ts';
+import type { CallLimits } from '../http/api-server.ts';
 import { LeaseOver, SinkUnavailable } from '../sink-unavailable.ts';
 
 /** Tracks whether the CRM may have stored data from the leads, in an attempt that consists of several requests. */

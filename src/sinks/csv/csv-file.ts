@@ -2,7 +2,7 @@ import type { Batch, Delivery } from '../../leads/delivery.ts';
 import { type Lead, type LeadAnswer, readLead } from '../../leads/lead.ts';
 import { mappedText } from '../../leads/mapped-fields.ts';
 import { storable } from '../../leads/storable-text.ts';
-import { AS_RECEIVED, isMixed, mappedColumns } from '../mapped-columns.ts';
+import { AS_RECEIVED, isMixed, mappedColumns } from '../table/mapped-columns.ts';
 
 /** The cell of each column, in order. New columns go to the end. */
 const columns: Readonly<Record<string, (lead: Lead, delivery: Delivery) => string | undefined>> = {

@@ -5,8 +5,8 @@ import { readLead } from '../../leads/lead.ts';
 import { type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
 import { readTime } from '../../leads/read-time.ts';
 import { storable } from '../../leads/storable-text.ts';
-import { rowOf } from '../lead-row.ts';
-import { AS_RECEIVED, isMixed, mappedColumns } from '../mapped-columns.ts';
+import { rowOf } from '../table/lead-row.ts';
+import { AS_RECEIVED, isMixed, mappedColumns } from '../table/mapped-columns.ts';
 
 /** A value of a record. Whole numbers that may exceed 2^53 are a bigint. */
 export type Cell = string | number | bigint | boolean | null;

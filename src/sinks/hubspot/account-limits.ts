@@ -1,7 +1,7 @@
 import type { Quota } from '../../leads/quota.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { Answer } from '../api-server.ts';
 import { type LimitSaid, RequestWindow } from '../crm/request-window.ts';
+import type { Answer } from '../http/api-server.ts';
 import { DAILY_WAIT_MS, saysDayIsUsedUp } from './judge-fault.ts';
 
 /** The unit of the daily limit. */

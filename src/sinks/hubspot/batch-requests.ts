@@ -1,4 +1,4 @@
-import { type Answer, AnswerTooLong } from '../api-server.ts';
+import { type Answer, AnswerTooLong } from '../http/api-server.ts';
 import type { RecordFault } from './judge-fault.ts';
 import { readBody } from './read-answer.ts';
 

@@ -1,5 +1,5 @@
 import type { DestinationRecord } from '../../leads/outcome.ts';
-import type { CallLimits } from '../api-server.ts';
+import type { CallLimits } from '../http/api-server.ts';
 import type { ErasedRecords, KeptRecord } from '../sink.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { KEY } from './enquiry.ts';

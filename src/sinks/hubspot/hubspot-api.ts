@@ -1,5 +1,5 @@
 import type { Quota } from '../../leads/quota.ts';
-import { type Answer, ApiServer, type CallLimits } from '../api-server.ts';
+import { type Answer, ApiServer, type CallLimits } from '../http/api-server.ts';
 import type { SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { AccountLimits } from './account-limits.ts';

@@ -1,5 +1,5 @@
 import type { Refused } from '../../leads/outcome.ts';
-import type { Answer } from '../api-server.ts';
+import type { Answer } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { type HubSpotFault, readBody, readFault } from './read-answer.ts';
 

@@ -1,4 +1,4 @@
-import type { CallLimits } from '../api-server.ts';
+import type { CallLimits } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { chunksOf, MAX_INPUTS } from './batch-requests.ts';
 import { type HubSpotApi, type ObjectName, VERSION } from './hubspot-api.ts';

@@ -1,4 +1,4 @@
-import type { Answer } from '../api-server.ts';
+import type { Answer } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { type Addressee, judgeFault, type RecordFault, storedAnswer, unnamed } from './judge-fault.ts';
 import type { BatchAnswer, HubSpotRecord } from './read-answer.ts';

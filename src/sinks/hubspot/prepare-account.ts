@@ -1,7 +1,7 @@
 import type { MappedColumn, MappedType } from '../../leads/mapped-fields.ts';
-import type { CallLimits } from '../api-server.ts';
 import { curlCommand } from '../crm/curl-command.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
+import type { CallLimits } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { KEY, PREFIXES, URL_PROPERTY } from './enquiry.ts';
 import { type HubSpotApi, type ObjectName, VERSION } from './hubspot-api.ts';

@@ -1,4 +1,4 @@
-import type { Answer } from '../api-server.ts';
+import type { Answer } from '../http/api-server.ts';
 
 /** A record as HubSpot returns it. */
 export interface HubSpotRecord {

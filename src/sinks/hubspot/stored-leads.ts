@@ -1,5 +1,5 @@
-import type { CallLimits } from '../api-server.ts';
 import { leadOfKey } from '../crm/lead-key.ts';
+import type { CallLimits } from '../http/api-server.ts';
 import type { StoredLead } from '../sink.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { KEY } from './enquiry.ts';

@@ -1,5 +1,5 @@
-import type { CallLimits } from '../api-server.ts';
 import type { Overwrite } from '../crm/overwrite.ts';
+import type { CallLimits } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { contactAfter, type Person, personsOf, remarkOn } from './contact-of-person.ts';
 import { type Enquiry, KEY, namesOf } from './enquiry.ts';

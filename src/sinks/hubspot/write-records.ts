@@ -1,8 +1,8 @@
 import type { Delivery } from '../../leads/delivery.ts';
 import type { DestinationRecord } from '../../leads/outcome.ts';
-import type { CallLimits } from '../api-server.ts';
 import { deliveredAs } from '../crm/batch-leads.ts';
 import { changesOf, type Overwrite, overwriteOf } from '../crm/overwrite.ts';
+import type { CallLimits } from '../http/api-server.ts';
 import { remarkOn } from './contact-of-person.ts';
 import { type Enquiry, KEY, namesOf, PREFIXES } from './enquiry.ts';
 import type { HubSpotApi, ObjectName, Written } from './hubspot-api.ts';

@@ -7,7 +7,7 @@ import {
 } from '@platformatic/kafka';
 import { hostAndPort } from '../../platform/http/address.ts';
 import { withinDeadline } from '../../platform/time/deadline.ts';
-import { reachServer } from '../reach-server.ts';
+import { reachServer } from '../http/reach-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import type { RequestApi } from './apis.ts';
 import { callFailure, type LoginFacts } from './judge-error.ts';

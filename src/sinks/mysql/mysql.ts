@@ -6,7 +6,6 @@ import type { LeadKey, Person, Subject } from '../../leads/person.ts';
 import { secret } from '../../platform/options/option-types.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
-import { DoesNotFit } from '../field-cells.ts';
 import {
   type AttemptUnderWay,
   type Preview,
@@ -17,8 +16,9 @@ import {
 } from '../sink.ts';
 import { defineSink, type SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
-import { partsOf } from '../split-for-statements.ts';
-import { type FieldColumns, fieldsOf, fieldsOfColumns } from '../table-fields.ts';
+import { DoesNotFit } from '../table/field-cells.ts';
+import { partsOf } from '../table/split-for-statements.ts';
+import { type FieldColumns, fieldsOf, fieldsOfColumns } from '../table/table-fields.ts';
 import { type Address, readAddress } from './connection/address.ts';
 import { Database } from './connection/database.ts';
 import { eraseLeads } from './leads/erase.ts';

@@ -7,9 +7,9 @@ import { bucketOptions, placeNames, placeOptions, requireOnePlace } from '../dro
 import { leadsInDrop } from '../drop/leads-in-drop.ts';
 import { openDrop } from '../drop/open-drop.ts';
 import { writeBatch } from '../drop/write-batch.ts';
-import { isMixed, mappedColumns } from '../mapped-columns.ts';
 import type { AttemptUnderWay, Preview, Sink, StoredLead, TestResult } from '../sink.ts';
 import { defineSink } from '../sink-type.ts';
+import { isMixed, mappedColumns } from '../table/mapped-columns.ts';
 import { columnsOfLeads, columnsOfMapped, mappedRow, previewRow, tableRow } from './rows.ts';
 import { storedFormat } from './stored-leads.ts';
 

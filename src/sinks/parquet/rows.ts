@@ -6,8 +6,8 @@ import { type MappedColumn, type MappedValue, mappedText } from '../../leads/map
 import { readTime } from '../../leads/read-time.ts';
 import { storable } from '../../leads/storable-text.ts';
 import type { ParquetCell } from '../../parquet/parquet-file.ts';
-import { rowOf } from '../lead-row.ts';
-import { AS_RECEIVED, isMixed } from '../mapped-columns.ts';
+import { rowOf } from '../table/lead-row.ts';
+import { AS_RECEIVED, isMixed } from '../table/mapped-columns.ts';
 
 /** Columns whose values change after the delivery. Files omit them, because a file is written only once. */
 const LATER = ['_leadsync_synced_at', '_leadsync_last_listed_at'];

@@ -1,6 +1,6 @@
 import type { Quota } from '../../leads/quota.ts';
-import { type Answer, ApiServer, type CallLimits } from '../api-server.ts';
 import { type LimitSaid, RequestWindow } from '../crm/request-window.ts';
+import { type Answer, ApiServer, type CallLimits } from '../http/api-server.ts';
 import type { SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { type Call, calls } from './calls.ts';

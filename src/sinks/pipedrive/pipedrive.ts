@@ -3,13 +3,13 @@ import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import type { Person as PersonKeys, Subject } from '../../leads/person.ts';
 import type { Quota } from '../../leads/quota.ts';
-import { withoutLease } from '../api-server.ts';
 import { outcomesInOrder } from '../crm/batch-leads.ts';
 import { requireFields, requireParts } from '../crm/compare-fields.ts';
 import { crmLines } from '../crm/first-entry.ts';
 import { KeyedMutex } from '../crm/keyed-mutex.ts';
 import { makeAndDelete, notTaken } from '../crm/test-records.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
+import { withoutLease } from '../http/api-server.ts';
 import {
   type AttemptUnderWay,
   type ErasedRecords,

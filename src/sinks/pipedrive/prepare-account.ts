@@ -1,7 +1,7 @@
 import type { MappedColumn, MappedType } from '../../leads/mapped-fields.ts';
-import { withoutLease } from '../api-server.ts';
 import { curlCommand } from '../crm/curl-command.ts';
 import type { MissingPart } from '../destination.ts';
+import { withoutLease } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { fieldName, ownersOf, readFields } from './account-fields.ts';
 import { calls } from './calls.ts';

@@ -1,4 +1,4 @@
-import type { Answer } from '../api-server.ts';
+import type { Answer } from '../http/api-server.ts';
 
 /** A JSON object in an answer. */
 export type Json = Readonly<Record<string, unknown>>;

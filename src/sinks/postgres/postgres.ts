@@ -6,8 +6,6 @@ import type { LeadKey, Person, RejectedKey, Subject } from '../../leads/person.t
 import { duration, secret } from '../../platform/options/option-types.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
-import { cellsOf, DoesNotFit } from '../field-cells.ts';
-import { rowOf } from '../lead-row.ts';
 import type { Mirror } from '../mirror.ts';
 import {
   type AttemptUnderWay,
@@ -19,8 +17,10 @@ import {
 } from '../sink.ts';
 import { defineSink, type SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
-import { partsOf } from '../split-for-statements.ts';
-import { type FieldColumns, fieldsOf, fieldsOfColumns } from '../table-fields.ts';
+import { cellsOf, DoesNotFit } from '../table/field-cells.ts';
+import { rowOf } from '../table/lead-row.ts';
+import { partsOf } from '../table/split-for-statements.ts';
+import { type FieldColumns, fieldsOf, fieldsOfColumns } from '../table/table-fields.ts';
 import { Database } from './connection/database.ts';
 import { eraseLeads, eraseRejected } from './leads/erase.ts';
 import { addColumns, checkColumns, columnsOfLeads, fieldFault } from './leads/field-columns.ts';

@@ -2,7 +2,7 @@ import type { Batch } from '../../leads/delivery.ts';
 import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import type { MissingPart } from '../destination.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
-import { canHold, type Field, type FieldColumns, fieldsOf, fieldsOfColumns } from '../table-fields.ts';
+import { canHold, type Field, type FieldColumns, fieldsOf, fieldsOfColumns } from '../table/table-fields.ts';
 import type { Database } from './connection/database.ts';
 import { addColumns, missingColumns } from './leads/field-columns.ts';
 import { staleComments, writeComments } from './schema/refresh-comments.ts';

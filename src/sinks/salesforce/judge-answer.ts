@@ -1,4 +1,4 @@
-import type { Answer } from '../api-server.ts';
+import type { Answer } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { readErrors } from './read-answer.ts';
 

@@ -1,6 +1,6 @@
 import type { MappedColumn } from '../../leads/mapped-fields.ts';
-import { type Answer, withoutLease } from '../api-server.ts';
 import type { MissingPart } from '../destination.ts';
+import { type Answer, withoutLease } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { withoutPermission } from './judge-answer.ts';
 import type { LeadFields } from './lead-fields.ts';

@@ -1,4 +1,4 @@
-import type { Answer } from '../api-server.ts';
+import type { Answer } from '../http/api-server.ts';
 
 /** A Salesforce error, about a whole request or one record. */
 export interface SalesforceError {

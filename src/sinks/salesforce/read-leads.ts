@@ -1,4 +1,4 @@
-import { AnswerTooLong } from '../api-server.ts';
+import { AnswerTooLong } from '../http/api-server.ts';
 import type { Limits, QueriedRecord, SalesforceApi } from './salesforce-api.ts';
 
 /** A lead in Salesforce. */

@@ -1,4 +1,4 @@
-import { type Answer, type ApiRequest, ApiServer, type CallLimits } from '../api-server.ts';
+import { type Answer, type ApiRequest, ApiServer, type CallLimits } from '../http/api-server.ts';
 import type { SinkParts } from '../sink-type.ts';
 import type { SinkUnavailable } from '../sink-unavailable.ts';
 import { ApiUsage } from './api-usage.ts';

@@ -3,7 +3,6 @@ import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import type { Person } from '../../leads/person.ts';
 import type { Quota } from '../../leads/quota.ts';
-import { type CallLimits, withoutLease } from '../api-server.ts';
 import { outcomesInOrder, settleRest } from '../crm/batch-leads.ts';
 import { requireFields, requireParts } from '../crm/compare-fields.ts';
 import { crmLines } from '../crm/first-entry.ts';
@@ -11,6 +10,7 @@ import { keyText } from '../crm/lead-key.ts';
 import { StoredParts } from '../crm/stored-parts.ts';
 import { makeAndDelete, notTaken } from '../crm/test-records.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
+import { type CallLimits, withoutLease } from '../http/api-server.ts';
 import {
   type AttemptUnderWay,
   type ErasedRecords,

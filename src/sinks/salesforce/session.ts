@@ -1,4 +1,4 @@
-import type { Answer, ApiServer, CallLimits } from '../api-server.ts';
+import type { Answer, ApiServer, CallLimits } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { loginFailure } from './judge-answer.ts';
 import type { SalesforceOptions } from './options.ts';

@@ -1,6 +1,6 @@
 import type { DestinationRecord } from '../../leads/outcome.ts';
-import type { CallLimits } from '../api-server.ts';
 import { changesOf, overwriteOf } from '../crm/overwrite.ts';
+import type { CallLimits } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { deliver, type Enquiry, newRecord, type Values } from './enquiry.ts';
 import { fillMatch } from './fill-match.ts';

@@ -1,4 +1,4 @@
-import { type Answer, AnswerTooLong, type CallLimits } from '../api-server.ts';
+import { type Answer, AnswerTooLong, type CallLimits } from '../http/api-server.ts';
 import type { Values } from './enquiry.ts';
 import { blamesValue } from './judge-answer.ts';
 import { judgeRecord, type RecordFault, unnamed } from './judge-record.ts';

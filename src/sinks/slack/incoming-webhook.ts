@@ -1,7 +1,7 @@
 import { tryConnection } from '../../platform/http/try-connection.ts';
 import type { Secret } from '../../platform/options/secret.ts';
-import { ApiServer, type CallLimits } from '../api-server.ts';
-import { reachServer } from '../reach-server.ts';
+import { ApiServer, type CallLimits } from '../http/api-server.ts';
+import { reachServer } from '../http/reach-server.ts';
 import type { SinkParts } from '../sink-type.ts';
 import { type Judged, judgeWebhook } from './judge-answer.ts';
 import type { Payload } from './message.ts';

@@ -1,5 +1,5 @@
 import type { DestinationRecord, Refused } from '../../leads/outcome.ts';
-import type { Answer } from '../api-server.ts';
+import type { Answer } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 
 /** An answer from Slack's Web API (https://docs.slack.dev/apis/web-api/). */

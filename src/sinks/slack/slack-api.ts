@@ -1,7 +1,7 @@
 import type { Delivery } from '../../leads/delivery.ts';
 import type { DestinationRecord } from '../../leads/outcome.ts';
 import type { Secret } from '../../platform/options/secret.ts';
-import { ApiServer, type CallLimits } from '../api-server.ts';
+import { ApiServer, type CallLimits } from '../http/api-server.ts';
 import type { SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { findPosted, metadataOf, type Posted } from './find-posted.ts';

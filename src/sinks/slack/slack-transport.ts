@@ -1,6 +1,6 @@
 import type { Delivery } from '../../leads/delivery.ts';
 import type { DestinationRecord } from '../../leads/outcome.ts';
-import type { CallLimits } from '../api-server.ts';
+import type { CallLimits } from '../http/api-server.ts';
 import type { Posted } from './find-posted.ts';
 import type { Judged } from './judge-answer.ts';
 import type { Payload } from './message.ts';

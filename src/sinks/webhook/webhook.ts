@@ -9,7 +9,7 @@ import { readRetryAfter } from '../../platform/http/retry-after.ts';
 import { tryConnection } from '../../platform/http/try-connection.ts';
 import { OnDemand } from '../../platform/process/lazy-resource.ts';
 import { attemptParts } from '../attempt-parts.ts';
-import { reachServer } from '../reach-server.ts';
+import { reachServer } from '../http/reach-server.ts';
 import { type AttemptUnderWay, type Preview, type Sink, type TestResult, WITHOUT_LEASE } from '../sink.ts';
 import { defineSink, type SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';

@@ -1,7 +1,7 @@
 import type { MappedType } from '../../../leads/mapped-fields.ts';
 import type { DestinationField } from '../../destination.ts';
 import { SinkUnavailable } from '../../sink-unavailable.ts';
-import { type Field, type FieldColumns, isWider } from '../../table-fields.ts';
+import { type Field, type FieldColumns, isWider } from '../../table/table-fields.ts';
 import type { Session } from '../connection/session.ts';
 import { columnsOf, type FoundColumn } from '../schema/inspect.ts';
 import { leadColumns } from '../schema/own-columns.ts';

@@ -1,8 +1,8 @@
 import type { Delivery } from '../../../leads/delivery.ts';
 import type { LeadAnswer } from '../../../leads/lead.ts';
-import { type Cell, cellsOf } from '../../field-cells.ts';
-import { type LeadColumn, rowOf } from '../../lead-row.ts';
-import type { FieldColumns } from '../../table-fields.ts';
+import { type Cell, cellsOf } from '../../table/field-cells.ts';
+import { type LeadColumn, rowOf } from '../../table/lead-row.ts';
+import type { FieldColumns } from '../../table/table-fields.ts';
 import type { Value } from '../connection/session.ts';
 import { dateTimeOf } from '../sql/date-time.ts';
 

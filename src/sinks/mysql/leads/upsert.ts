@@ -1,5 +1,5 @@
-import type { LeadColumn } from '../../lead-row.ts';
-import { NotWritten } from '../../not-written-error.ts';
+import type { LeadColumn } from '../../table/lead-row.ts';
+import { NotWritten } from '../../table/not-written-error.ts';
 import type { Row, Session } from '../connection/session.ts';
 import { leadColumns } from '../schema/own-columns.ts';
 import type { OwnTables } from '../schema/own-tables.ts';

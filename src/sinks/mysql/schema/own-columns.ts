@@ -1,4 +1,4 @@
-import type { LeadColumn } from '../../lead-row.ts';
+import type { LeadColumn } from '../../table/lead-row.ts';
 
 /** Type for text that people write. It has no maximum length, so that no lead is refused for its length. */
 const TEXT = 'longtext CHARACTER SET utf8mb4';

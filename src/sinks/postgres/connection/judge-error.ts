@@ -1,8 +1,8 @@
 import type { DatabaseError } from 'pg';
 import type { Refused } from '../../../leads/outcome.ts';
 import { networkFailure } from '../../../platform/failures/network-failure.ts';
-import { NotWritten } from '../../not-written-error.ts';
 import { SinkUnavailable } from '../../sink-unavailable.ts';
+import { NotWritten } from '../../table/not-written-error.ts';
 
 /** What an error means: the lead is refused, the database is unavailable, or an immediate retry may work (`again`). */
 export type Judged = Refused | SinkUnavailable | 'again';

@@ -2,7 +2,7 @@ import type { ClientBase } from 'pg';
 import type { MappedType } from '../../../leads/mapped-fields.ts';
 import type { DestinationField } from '../../destination.ts';
 import { SinkUnavailable } from '../../sink-unavailable.ts';
-import { type Field, type FieldColumns, isWider } from '../../table-fields.ts';
+import { type Field, type FieldColumns, isWider } from '../../table/table-fields.ts';
 import { quoted } from '../sql/identifier.ts';
 import { leadColumns } from './lead-columns.ts';
 

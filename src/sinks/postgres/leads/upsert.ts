@@ -1,8 +1,8 @@
 import type { ClientBase } from 'pg';
-import type { Cell } from '../../field-cells.ts';
-import type { LeadRow } from '../../lead-row.ts';
-import { NotWritten } from '../../not-written-error.ts';
-import type { FieldColumns } from '../../table-fields.ts';
+import type { Cell } from '../../table/field-cells.ts';
+import type { LeadRow } from '../../table/lead-row.ts';
+import { NotWritten } from '../../table/not-written-error.ts';
+import type { FieldColumns } from '../../table/table-fields.ts';
 import { arrayParameter } from '../sql/array-parameter.ts';
 import { quoted } from '../sql/identifier.ts';
 import { typeName } from './field-columns.ts';

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { rowOf } from '../../../../src/sinks/lead-row.ts';
 import { upsert } from '../../../../src/sinks/postgres/leads/upsert.ts';
 import type { Sink } from '../../../../src/sinks/sink.ts';
+import { rowOf } from '../../../../src/sinks/table/lead-row.ts';
 import { aBatch, aDelivery } from '../../../support/scene/a-delivery.ts';
 import { aLead } from '../../../support/scene/a-lead.ts';
 import { until } from '../../../support/time/until.ts';

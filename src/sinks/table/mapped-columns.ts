@@ -1,5 +1,5 @@
-import type { Batch } from '../leads/delivery.ts';
-import type { MappedColumn, MappedValue } from '../leads/mapped-fields.ts';
+import type { Batch } from '../../leads/delivery.ts';
+import type { MappedColumn, MappedValue } from '../../leads/mapped-fields.ts';
 
 /**
  * The column for the JSON of leads as received, in a batch that also contains mapped leads. Such leads were first sent before their sink had a

@@ -1,6 +1,6 @@
-import type { Delivery } from '../leads/delivery.ts';
-import { type Lead, type LeadAnswer, readLead } from '../leads/lead.ts';
-import { mayHoldUnstorable, safeRaw, storable } from '../leads/storable-text.ts';
+import type { Delivery } from '../../leads/delivery.ts';
+import { type Lead, type LeadAnswer, readLead } from '../../leads/lead.ts';
+import { mayHoldUnstorable, safeRaw, storable } from '../../leads/storable-text.ts';
 
 /** A column of the table `leads` whose value comes from a delivery. */
 export type LeadColumn =

@@ -4,8 +4,8 @@ import {
   type MappedValue,
   mappedJson,
   mappedText,
-} from '../leads/mapped-fields.ts';
-import { storable } from '../leads/storable-text.ts';
+} from '../../leads/mapped-fields.ts';
+import { storable } from '../../leads/storable-text.ts';
 import { hasType } from './mapped-columns.ts';
 import type { FieldColumns } from './table-fields.ts';
 

@@ -1,4 +1,4 @@
-import type { Delivery } from '../leads/delivery.ts';
+import type { Delivery } from '../../leads/delivery.ts';
 
 /** Maximum length of the JSON of all leads in one transaction, in characters, because databases limit the size of a statement. */
 const PART_CHARACTERS = 16_000_000;

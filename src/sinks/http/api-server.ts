@@ -1,10 +1,10 @@
 import type { Pool } from 'undici';
-import { post, type Response } from '../platform/http/post.ts';
-import { readRetryAfter } from '../platform/http/retry-after.ts';
-import { OnDemand } from '../platform/process/lazy-resource.ts';
+import { post, type Response } from '../../platform/http/post.ts';
+import { readRetryAfter } from '../../platform/http/retry-after.ts';
+import { OnDemand } from '../../platform/process/lazy-resource.ts';
+import type { SinkParts } from '../sink-type.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { reachServer } from './reach-server.ts';
-import type { SinkParts } from './sink-type.ts';
-import { SinkUnavailable } from './sink-unavailable.ts';
 
 /** Maximum number of bytes of an answer that leadsync reads. */
 const MAX_BYTES = 8 * 1024 * 1024;

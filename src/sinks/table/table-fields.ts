@@ -1,5 +1,5 @@
-import type { Batch } from '../leads/delivery.ts';
-import type { MappedColumn, MappedType, MappedValue } from '../leads/mapped-fields.ts';
+import type { Batch } from '../../leads/delivery.ts';
+import type { MappedColumn, MappedType, MappedValue } from '../../leads/mapped-fields.ts';
 import { hasType } from './mapped-columns.ts';
 
 /** The columns of `leads` that hold fields, with the types of their values: `text` for a column that holds any value as text. */

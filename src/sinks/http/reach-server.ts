@@ -1,6 +1,6 @@
-import { networkFailure } from '../platform/failures/network-failure.ts';
-import { DeadlinePassed } from '../platform/time/deadline.ts';
-import { SinkUnavailable } from './sink-unavailable.ts';
+import { networkFailure } from '../../platform/failures/network-failure.ts';
+import { DeadlinePassed } from '../../platform/time/deadline.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 
 /** A server that a sink calls, as errors name it. */
 interface CalledServer {
