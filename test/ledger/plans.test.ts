@@ -1,8 +1,18 @@
-import type Database from 'better-sqlite3';
-import { describe, expect, it } from 'vitest';
+import Database from 'better-sqlite3';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Order } from '../../src/ledger/contract/page-rows.ts';
 import { PageQueries } from '../../src/ledger/queries/page-queries.ts';
-import { aSink, changedLead, delivered, LedgerUnderTest, refused, unavailable } from './ledger-under-test.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
+import {
+  aSink,
+  changedLead,
+  delivered,
+  ids,
+  LedgerUnderTest,
+  MINUTE,
+  refused,
+  unavailable,
+} from './ledger-under-test.ts';
 import { SqliteFile } from './sqlite-store.ts';
 
 /** Tables that grow with leads, deliveries or time. The others have a few rows; batches are only those being attempted or failed. */
@@ -121,6 +131,30 @@ describe('the statements of the ledger', () => {
     expect(idle).toEqual([]);
   });
 });
+
+describe('the queries of pages', () => {
+  it('runs as many statements for the times of many leads as of one', async () => {
+    const one = await statementsOfSpeed(1);
+    expect(one).toBeGreaterThan(2);
+    expect(await statementsOfSpeed(50)).toBe(one);
+  });
+});
+
+/** Returns how many statements SQLite runs to answer how fast so many leads were delivered. */
+async function statementsOfSpeed(leads: number): Promise<number> {
+  const disk = new SqliteFile();
+  const on = await LedgerUnderTest.with(disk.open, 'crm');
+  await on.list([leads + 1]); // this lead existed before leadsync did
+  on.clock.jump(MINUTE);
+  const created_at = on.clock.now().toISOString();
+  await on.list([leads + 1, ...ids(1, leads).map((id) => aListedLead({ id, created_at }))]);
+  await on.attemptAll('crm', delivered);
+  const run: unknown[] = [];
+  const db = new Database(disk.file, { readonly: true, verbose: (sql) => run.push(sql) });
+  onTestFinished(() => void db.close());
+  expect(new PageQueries(db).speed(new Date(0))).toMatchObject([{ sink: 'crm', leads }]);
+  return run.length;
+}
 
 /** Opens a ledger, uses everything that prepares statements, and returns the statements. */
 async function usedLedger(): Promise<{ statements: readonly string[]; connection: Database.Database }> {

@@ -61,7 +61,7 @@ function fill(db: Database.Database, given: { leads: number; now: number }): voi
     made(attempts) AS (SELECT max(attempt_no) FROM _attempts)
     INSERT INTO _sink_activity (sink_no, from_at, sums) SELECT sink_no, CAST(:now / ${SLOT_MS} AS INTEGER) * ${SLOT_MS} - n * ${SLOT_MS}, json_object(
       'outcomes', json('{"delivered 200":900,"refused 422":12,"unavailable 503":40,"unavailable":3}'), 'reasons', json('{"It says no.":12,"It is down.":43}'),
-      'durations', (SELECT json_group_object(CAST(30 + m.n AS TEXT), m.n) FROM numbers m WHERE m.n < 25),
+      'durations', json((SELECT json_group_object(CAST(30 + m.n AS TEXT), m.n) FROM numbers m WHERE m.n < 25)),
       'first', max(1, attempts - n * 1000 - 999), 'last', max(1, attempts - n * 1000))
     FROM numbers CROSS JOIN _sinks CROSS JOIN made WHERE :leads`);
   counted(`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${POLLS})
@@ -69,5 +69,7 @@ function fill(db: Database.Database, given: { leads: number; now: number }): voi
     FROM (SELECT n, strftime('%Y-%m-%dT%H:%M:%fZ', (:now - (${POLLS} - n) * 30000) / 1000.0, 'unixepoch') AS at FROM numbers)`);
   counted(`UPDATE _sinks SET owed_through = :leads, backfill_to = :leads, pending = (SELECT count(*) FROM _deliveries d WHERE d.sink_no = _sinks.sink_no AND d.state = 'pending'),
     delivered = (SELECT count(*) FROM _deliveries d WHERE d.sink_no = _sinks.sink_no AND d.state = 'delivered' AND :now)`);
-  counted(`UPDATE _sources SET leads = :leads, listed = :leads, current = :leads, complete_at = :now`);
+  counted(
+    `UPDATE _sources SET leads = :leads, listed = :leads, current = :leads, complete_at = :now, first_listed_at = 0`,
+  );
 }

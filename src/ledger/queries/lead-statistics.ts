@@ -34,7 +34,7 @@ export class Measures {
    * because the age of other leads does not show how fast leadsync is.
    */
   speed(since: Date): Speed[] {
-    const arrivals = this.#sampleSince(since).flatMap((version) => this.#sql.arrivals.all(version));
+    const arrivals = this.#sql.arrivals.all(JSON.stringify(this.#sampleSince(since)));
     const sinks = this.#db
       .prepare<[], { sink_no: number; sink: string }>('SELECT sink_no, sink FROM _sinks')
       .all();
@@ -87,13 +87,15 @@ function prepare(db: Database.Database) {
       )
       .pluck(),
     newest: db.prepare<[], number | null>('SELECT max(version_no) FROM _versions').pluck(),
+    // One statement for the whole sample: SQLite would compile a statement with a join again for each version (docs/decisions/0011).
     arrivals: db.prepare<
-      [number],
+      [string],
       { sinkNo: number; seen: number; created: number | null; delivered: number }
     >(
       `SELECT d.sink_no AS sinkNo, v.first_seen_at AS seen, v.created_at AS created, d.settled_at AS delivered
-       FROM _versions v JOIN _sources o ON o.source = v.source CROSS JOIN _deliveries d ON d.version_no = v.version_no
-       WHERE v.version_no = ? AND v.version = 1 AND d.state = 'delivered' AND ${IS_NEW_LEAD}`,
+       FROM json_each(?) s CROSS JOIN _versions v ON v.version_no = s.value JOIN _sources o ON o.source = v.source
+       CROSS JOIN _deliveries d ON d.version_no = v.version_no
+       WHERE v.version = 1 AND d.state = 'delivered' AND ${IS_NEW_LEAD}`,
     ),
   };
 }
