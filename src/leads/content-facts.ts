@@ -1,5 +1,5 @@
 import type { Lead } from './lead.ts';
-import { readTime } from './read-time.ts';
+import { parseDateTime } from './parse-date-time.ts';
 import { mayHoldUnstorable, safeRaw, storable } from './storable-text.ts';
 
 /** Facts about the content of a lead, stored beside its JSON text so that queries need not parse the text. */
@@ -23,7 +23,7 @@ export function factsOf(raw: string, parsed: unknown = JSON.parse(raw)): Content
   const { service_slug: slug, created_at: created } = lead;
   return {
     serviceSlug: typeof slug === 'string' ? storable(slug) : null,
-    createdAtMs: typeof created === 'string' ? readTime(created) : null,
+    createdAtMs: typeof created === 'string' ? parseDateTime(created) : null,
     readable: mayHoldUnstorable(raw) ? readable(lead) : null,
     safeRaw: safeRaw(raw),
   };

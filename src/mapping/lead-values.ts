@@ -1,6 +1,6 @@
 import type { Delivery, LeadEvent } from '../leads/delivery.ts';
 import { type Lead, readLead } from '../leads/lead.ts';
-import { readTime } from '../leads/read-time.ts';
+import { parseDateTime } from '../leads/parse-date-time.ts';
 
 /** A client's answer, as expressions see it. */
 export class QuestionValue {
@@ -70,7 +70,7 @@ export class LeadValue {
 
   /** Null if `created_text` is not a time. */
   get created_at(): Date | null {
-    const createdMs = readTime(this.#lead.created_at);
+    const createdMs = parseDateTime(this.#lead.created_at);
     return createdMs === null ? null : new Date(createdMs);
   }
 

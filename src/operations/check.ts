@@ -21,7 +21,7 @@ import { codeOf } from '../platform/failures/error-code.ts';
 import { disk } from '../platform/files/file-system.ts';
 import { SinkUnavailable } from '../sinks/sink-unavailable.ts';
 import { SourceError } from '../source/contract/source.ts';
-import { checkLogin } from './check-login.ts';
+import { checkLogin } from './check-openid-provider.ts';
 import { type CheckParts, checkSource, StoredTokenUnusable } from './check-source.ts';
 import { describeCost, describeOwed } from './describe-cost.ts';
 import { isLedgerMissing } from './opening/new-ledger.ts';

@@ -1,7 +1,7 @@
 import type { Delivery } from '../leads/delivery.ts';
 import { readLead } from '../leads/lead.ts';
 import { mappedText } from '../leads/mapped-fields.ts';
-import { readTime } from '../leads/read-time.ts';
+import { parseDateTime } from '../leads/parse-date-time.ts';
 import { printMinute } from '../platform/text/human-readable.ts';
 import { escaped, INTERPRETED_IN_PAGES } from '../platform/text/printable.ts';
 import type { SinkParts } from './sink-type.ts';
@@ -96,7 +96,7 @@ function defaultTitle(delivery: Delivery): string {
 /** Returns the lines for a lead as received. The phone number comes early, because a salesperson needs it first. */
 function linesOf({ raw }: Delivery): MessageLine[] {
   const lead = readLead(raw);
-  const createdMs = readTime(lead.created_at);
+  const createdMs = parseDateTime(lead.created_at);
   const time = createdMs === null ? lead.created_at : printMinute(new Date(createdMs));
   return [
     ...withValue([

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { compareConfigs } from '../../src/config/changes/compare-configs.ts';
 import { configWarnings } from '../../src/config/config-warnings.ts';
-import { addressesToRegister } from '../../src/operations/login-addresses.ts';
+import { addressesToRegister } from '../../src/operations/login-redirect-addresses.ts';
 import { faultsOf, read, SOURCE } from './reading.ts';
 
 const oidc = (more = '', issuer = 'https://sso.example.com/realms/acme') =>

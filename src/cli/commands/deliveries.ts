@@ -31,7 +31,7 @@ import {
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { table } from '../shell/table.ts';
-import { recordPhrase } from '../views/record-phrase.ts';
+import { recordPhrase } from '../views/destination-record.ts';
 
 interface Options extends FilterOptions {
   readonly state?: SelectedState[];

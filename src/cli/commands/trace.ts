@@ -10,7 +10,7 @@ import { commandFormatter, readableConfigOf, widthOf, withLedger } from '../shel
 import { ExitCode } from '../shell/exit-code.ts';
 import { recordAction } from '../shell/record-action.ts';
 import { table } from '../shell/table.ts';
-import { recordPhrase } from '../views/record-phrase.ts';
+import { recordPhrase } from '../views/destination-record.ts';
 
 interface Options {
   readonly source?: string;

@@ -1,7 +1,7 @@
 import { configWarnings } from '../../config/config-warnings.ts';
 import type { Config } from '../../config/contract/config.ts';
 import { ConfigError } from '../../config/contract/config-error.ts';
-import { addressesToRegister } from '../../operations/login-addresses.ts';
+import { addressesToRegister } from '../../operations/login-redirect-addresses.ts';
 import { countOf } from '../../platform/text/human-readable.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';

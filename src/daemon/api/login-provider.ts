@@ -1,7 +1,7 @@
 import type { LoginProvider } from '../../admin/contract/login-provider.ts';
 import type { Config } from '../../config/contract/config.ts';
 import { OpenIdProvider, type ProviderParts } from '../../identity/openid-provider.ts';
-import { type AdminAddresses, loginOrigins } from '../../operations/login-addresses.ts';
+import { type AdminAddresses, loginOrigins } from '../../operations/login-redirect-addresses.ts';
 
 /**
  * Returns a function that returns the OpenID provider of the configuration in force. That function sends no request to the provider. After

@@ -3,7 +3,7 @@ import { always, type Column, maybe } from '../../catalog/relation.ts';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import { readLead } from '../../leads/lead.ts';
 import { type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
-import { readTime } from '../../leads/read-time.ts';
+import { parseDateTime } from '../../leads/parse-date-time.ts';
 import { storable } from '../../leads/storable-text.ts';
 import { rowOf } from '../table/lead-row.ts';
 import { AS_RECEIVED, isMixed, mappedColumns } from '../table/mapped-columns.ts';
@@ -113,7 +113,7 @@ const [EARLIEST_MS, LATEST_MS] = ['0000-01-01T00:00:00.000Z', '9999-12-31T23:59:
 
 /** Returns the lead's `created_at` in UTC; null if it is not a time, or if its year is outside the range of JSON Schema's `date-time`. */
 function createdAt({ raw }: Delivery): string | null {
-  const ms = readTime(readLead(raw).created_at);
+  const ms = parseDateTime(readLead(raw).created_at);
   if (ms === null || ms < (EARLIEST_MS ?? 0) || ms > (LATEST_MS ?? 0)) return null;
   return new Date(ms).toISOString();
 }

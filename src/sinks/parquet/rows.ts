@@ -3,7 +3,7 @@ import { always, type Column, maybe } from '../../catalog/relation.ts';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import { readLead } from '../../leads/lead.ts';
 import { type MappedColumn, type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
-import { readTime } from '../../leads/read-time.ts';
+import { parseDateTime } from '../../leads/parse-date-time.ts';
 import { storable } from '../../leads/storable-text.ts';
 import type { ParquetCell } from '../../parquet/parquet-file.ts';
 import { rowOf } from '../table/lead-row.ts';
@@ -97,6 +97,6 @@ export function previewRow(row: readonly ParquetCell[], of: readonly Column[]): 
 
 /** Returns the time in UTC; null if the text is not a time, which does not happen for a listed lead. */
 function createdAt({ raw }: Delivery): string | null {
-  const ms = readTime(readLead(raw).created_at);
+  const ms = parseDateTime(readLead(raw).created_at);
   return ms === null ? null : new Date(ms).toISOString();
 }

@@ -5,7 +5,7 @@ import type { Tokens } from '../auth/tokens.ts';
 import type { SourceOptions } from '../contract/options.ts';
 import { type Listing, SourceError } from '../contract/source.ts';
 import { type PauseParts, withPauses } from '../http/pause-detection.ts';
-import { ReadingTime } from '../http/reading-time.ts';
+import { ReadDeadline } from '../http/read-deadline.ts';
 import { dropBody, type ServiceAnswer, type ServiceConnection } from '../http/service-call.ts';
 import { type BlockSequence, SequenceReader } from './block-sequence.ts';
 import { Blocks } from './blocks.ts';
@@ -38,7 +38,7 @@ export async function readListing(
   previous: ListingMark | undefined,
   signal: AbortSignal,
 ): Promise<Listing> {
-  const time = new ReadingTime(parts.options.deadline, signal, parts.clock);
+  const time = new ReadDeadline(parts.options.deadline, signal, parts.clock);
   try {
     const listing = await new Reading(parts, time).start(previous);
     if (listing.kind === 'unchanged') time.end();
@@ -52,14 +52,14 @@ export async function readListing(
 /** One reading of a listing, from its first page to its last. */
 class Reading {
   readonly #parts: ListingParts;
-  readonly #time: ReadingTime;
+  readonly #time: ReadDeadline;
   readonly #requests: ListingRequests;
   readonly #sequence: SequenceReader;
   #bytes = 0;
   #position = 0;
   #mark: ListingMark | undefined;
 
-  constructor(parts: ListingParts, time: ReadingTime) {
+  constructor(parts: ListingParts, time: ReadDeadline) {
     this.#parts = parts;
     this.#time = time;
     this.#requests = new ListingRequests(parts.connection, parts.tokens);

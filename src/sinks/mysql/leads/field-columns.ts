@@ -4,8 +4,8 @@ import { SinkUnavailable } from '../../sink-unavailable.ts';
 import { type Field, type FieldColumns, isWider } from '../../table/table-fields.ts';
 import type { Session } from '../connection/session.ts';
 import { columnsOf, type FoundColumn } from '../schema/inspect.ts';
-import { leadColumns } from '../schema/own-columns.ts';
 import type { OwnTable } from '../schema/own-tables.ts';
+import { leadColumns } from '../schema/table-columns.ts';
 import { quoted } from '../sql/identifier.ts';
 
 /** The type of the column that leadsync adds for a field. */

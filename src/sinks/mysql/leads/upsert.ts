@@ -1,8 +1,8 @@
 import type { LeadColumn } from '../../table/lead-row.ts';
 import { NotWritten } from '../../table/not-written-error.ts';
 import type { Row, Session } from '../connection/session.ts';
-import { leadColumns } from '../schema/own-columns.ts';
 import type { OwnTables } from '../schema/own-tables.ts';
+import { leadColumns } from '../schema/table-columns.ts';
 import { quoted } from '../sql/identifier.ts';
 import { statementParts } from '../sql/statement-rows.ts';
 import type { LeadValues } from './lead-values.ts';

@@ -1,7 +1,7 @@
 import { relations } from '../../../catalog/documented.ts';
 import { commentOf } from '../../../catalog/relation.ts';
 import { literal, quoted } from '../sql/identifier.ts';
-import { answerColumns, leadColumns } from './own-columns.ts';
+import { answerColumns, leadColumns } from './table-columns.ts';
 
 /** A table that leadsync creates. */
 export interface OwnTable {

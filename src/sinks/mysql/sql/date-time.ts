@@ -1,4 +1,4 @@
-import { readTime } from '../../../leads/read-time.ts';
+import { parseDateTime } from '../../../leads/parse-date-time.ts';
 
 const PARTS = /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?/i;
 const MICROS_PER_SECOND = 1_000_000;
@@ -11,7 +11,7 @@ export function dateTimeOf(text: string): string | null {
   const [, year, month, day, hour, minute, second = '00', fraction = '0'] = PARTS.exec(text) ?? [];
   if (year === undefined || !isDay(Number(year), Number(month), Number(day))) return null;
   if (Number(hour) > 24 || Number(minute) > 59 || Number(second) > 60) return null;
-  const startOfSecond = readTime(text.replace(/[.,]\d+/, ''));
+  const startOfSecond = parseDateTime(text.replace(/[.,]\d+/, ''));
   if (startOfSecond === null) return null;
   const micros = Math.round(Number(`0.${fraction}`) * MICROS_PER_SECOND);
   const ms = startOfSecond + (micros === MICROS_PER_SECOND ? 1_000 : 0);

@@ -1,4 +1,4 @@
-import { readTime } from '../../../leads/read-time.ts';
+import { parseDateTime } from '../../../leads/parse-date-time.ts';
 
 /** Types whose binary form is their text (for jsonb, after a version byte), with their OIDs in pg_type. */
 const OIDS = { text: 25, json: 114, jsonb: 3802 } as const;
@@ -27,7 +27,7 @@ function timeOf(value: Values[number]): Values[number] {
 
 /** Returns an ISO 8601 date-time in a form that PostgreSQL accepts. Year 0, which some programs write for "unknown", is 1 BC in PostgreSQL. */
 function timestamp(text: string): string {
-  const ms = FAR_OFFSET.test(text) ? readTime(text) : null;
+  const ms = FAR_OFFSET.test(text) ? parseDateTime(text) : null;
   const near = ms === null ? text : new Date(ms).toISOString();
   return near.startsWith('0000-') ? `0001-${near.slice(5)} BC` : near;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readTime } from '../../src/leads/read-time.ts';
+import { parseDateTime } from '../../src/leads/parse-date-time.ts';
 import { isDateTime } from '../../src/source/listing/lead-shape.ts';
 
 describe('a time', () => {
@@ -17,13 +17,13 @@ describe('a time', () => {
     ['1969-12-31T23:59:59.5Z', '1969-12-31T23:59:59.500Z'],
   ])('%s is %s', (text, utc) => {
     expect(isDateTime(text)).toBe(true);
-    expect(new Date(readTime(text) ?? Number.NaN).toISOString()).toBe(utc);
+    expect(new Date(parseDateTime(text) ?? Number.NaN).toISOString()).toBe(utc);
   });
 
   it.each(['', 'yesterday', '2026-11-20', '2026-11-20T10', '2026-11-20T10:00:00Zulu'])(
     'is not: %j',
     (text) => {
-      expect(readTime(text)).toBeNull();
+      expect(parseDateTime(text)).toBeNull();
     },
   );
 });

@@ -2,7 +2,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { SourceError } from '../contract/source.ts';
 
 /** The deadline for reading one whole listing, combined with the caller's signal. */
-export class ReadingTime {
+export class ReadDeadline {
   /** Aborts with a SourceError at the deadline, or when the caller's signal aborts. */
   readonly signal: AbortSignal;
   readonly #cut = new AbortController();

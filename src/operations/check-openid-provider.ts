@@ -1,7 +1,7 @@
 import { OpenIdProvider } from '../identity/openid-provider.ts';
 import type { OidcOptions } from '../identity/options.ts';
 import type { Clock } from '../platform/time/clock.ts';
-import { type AdminAddresses, addressesToRegister } from './login-addresses.ts';
+import { type AdminAddresses, addressesToRegister } from './login-redirect-addresses.ts';
 
 /** Checks that the OpenID provider answers and can do what a login needs. Does not log in. @throws LoginFailed */
 export async function checkLogin(

@@ -5,7 +5,7 @@ const TIME =
  * Converts an ISO 8601 date-time to milliseconds since 1970, rounded down. Returns null if the text is not a date-time. A time without an
  * offset is UTC. A second of 60 counts as the start of the next minute.
  */
-export function readTime(text: string): number | null {
+export function parseDateTime(text: string): number | null {
   const [, year, month, day, hour, minute, second = '0', fraction = '0', sign, offsetHour, offsetMinute] =
     TIME.exec(text) ?? [];
   if (year === undefined) return null;
