@@ -50,7 +50,7 @@ export const backlog: Work = {
       series: [],
       notes: [
         'The rates are those of a webhook with concurrency 50 and of PostgreSQL, from the first attempt to the last settled delivery. Both backlogs drain at the same time.',
-        'The reference is the same run without the unavailable sink. The aims allow a rate that is 5 % lower, and 20 % more memory.',
+        'The reference is the same run without the unavailable sink. The aims allow a rate that is 5% lower, and 20% more memory.',
       ],
     };
   },

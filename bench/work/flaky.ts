@@ -39,7 +39,7 @@ export const flaky: Work = {
       notes: [
         `The webhook has default options (concurrency 10). The receiver takes ${DELAY_MS.join(' to ')} ms to answer.`,
         'The retrying sender has the same concurrency, retries each failure after 1 s, and never holds back. For both programs, the same attempts of the same leads fail.',
-        'The rate is that of the first 99 % of the leads, from the first request. The benchmark fails if the receiver accepts a lead twice.',
+        'The rate is that of the first 99% of the leads, from the first request. The benchmark fails if the receiver accepts a lead twice.',
         'If every request fails, only requests after leadsync reports the sink as held count.',
       ],
     };
@@ -66,7 +66,7 @@ async function rateFigure(
         runReference('retrying-sender', { webhook: workbench.world.flakyUrl, leads: String(leads) }),
       ),
   });
-  const name = `${failPercent} % of requests fail: rate`;
+  const name = `${failPercent}% of requests fail: rate`;
   return figureOf(name, 'leads/s', results, (rate) => rate, [atLeast(0.8, 'retrying sender')]);
 }
 

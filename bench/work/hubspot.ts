@@ -64,7 +64,7 @@ export const hubspot: Work = {
       notes: [
         'Both write to a substitute for HubSpot on this machine, which checks every value as HubSpot does and runs beside them. In the first three lines it has no limits. The rate is that of the whole process, including its start and the listing.',
         'leadsync reads the contacts before it writes, so that it changes nothing that people have changed, and writes each lead and each outcome to the disk. The plain script overwrites, and does not.',
-        'With limits, the shortest time is that of the requests that leadsync made: the first 100 at once, and 100 every 10 s after them. leadsync keeps 2 % of each 10 s as a margin, because the clock of HubSpot is not its own.',
+        'With limits, the shortest time is that of the requests that leadsync made: the first 100 at once, and 100 every 10 s after them. leadsync keeps 2% of each 10 s as a margin, because the clock of HubSpot is not its own.',
       ],
     };
   },

@@ -171,7 +171,7 @@ returns the same answer. Run \`SET search_path = leadsync\` first, or write \`le
 with \`:\` in the SQL. In another tool, put a value in its place (see the table).
 
 In your own SQL, \`leadsync query\` reads the value of \`--set\` as SQL would: an integer or a decimal (\`25000\`, \`0.5\`) is a number, a duration
-(\`1d\`) is the time that long ago, and anything else is text. Digits with a leading zero or a plus (\`0412345678\`) are text. If a text looks
+(\`1d\`) is the time that long ago, and anything else is text. Digits with a leading zero or a plus (\`0412345678\`) are text. If text looks
 like a number or a duration, put it in SQL quotes: \`--set "phone='61412345678'"\`. A text column also matches digits without the quotes. An
 expression such as \`strftime('%Y', created_at) = :year\` or \`answers ->> 'budget' = :budget\` does not: in SQLite a number never equals a
 text.

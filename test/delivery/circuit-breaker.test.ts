@@ -423,9 +423,9 @@ describe('a destination that fails at random', () => {
 
   it.each([
     ['fails for no other lead', 0, 1],
-    ['fails 10 % of attempts', 0.1, 5],
-    ['fails 30 % of attempts', 0.3, 9],
-    ['fails 80 % of attempts', 0.8, MAX_EXCUSES + 1],
+    ['fails 10% of attempts', 0.1, 5],
+    ['fails 30% of attempts', 0.3, 9],
+    ['fails 80% of attempts', 0.8, MAX_EXCUSES + 1],
   ])(
     'a poison lead follows its schedule and dies, alone and without rapid retries, if the destination %s',
     (_, rate, tries) => {

@@ -100,9 +100,9 @@ function report(calm: number, flood: number): 0 | 1 {
   const share = flood / calm;
   const ok = share >= LIMIT;
   say(
-    `${calm.toFixed(0)} leads/s without the flood, ${flood.toFixed(0)} with it (medians): ${(100 * share).toFixed(0)} %`,
+    `${calm.toFixed(0)} leads/s without the flood, ${flood.toFixed(0)} with it (medians): ${(100 * share).toFixed(0)}%`,
   );
-  say(ok ? 'as promised' : `NOT as promised: less than ${100 * LIMIT} %`);
+  say(ok ? 'as promised' : `NOT as promised: less than ${100 * LIMIT}%`);
   return ok ? 0 : 1;
 }
 

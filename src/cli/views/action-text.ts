@@ -58,7 +58,7 @@ export function cancellationText(
     first,
     attempted > 0 && `${countOf(attempted, 'delivery')} ${stay(attempted)}, being attempted or sent in part.`,
     needed > 0 &&
-      `${countOf(needed, 'delivery')} ${stay(needed)}: without ${needed === 1 ? 'it' : 'them'}, the sink would miss a lead version that it was owed before the replay.`,
+      `${countOf(needed, 'delivery')} ${stay(needed)}: without ${needed === 1 ? 'it' : 'them'}, the sink would miss a lead version.`,
   ]
     .filter(Boolean)
     .join(' ');

@@ -80,10 +80,10 @@ export function printSpanRange(fromMs: number, toMs: number | undefined): string
   return fromMs === 0 ? `under ${printSpan(toMs)}` : `${printSpan(fromMs)} to ${printSpan(toMs)}`;
 }
 
-/** Returns a share of a whole in percent, rounded towards the middle, so that 100 % and 0 % are exact: `99.9 %`. */
+/** Returns a share of a whole in percent, rounded towards the middle, so that 100% and 0% are exact: `99.9%`. */
 export function printShare(share: number): string {
   const percent = share > 0.5 ? Math.floor(share * 1000) / 10 : Math.ceil(share * 1000) / 10;
-  return `${percent} %`;
+  return `${percent}%`;
 }
 
 const NOTATION = [

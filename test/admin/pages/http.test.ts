@@ -193,13 +193,13 @@ describe('the page of a sink', () => {
     const text = await textOf('/sinks/crm');
     for (const shown of [
       '11 of its last 100 batches failed. It is held when 18 of the last 20 fail.',
-      'Failure rate 11 % of the last 100 batches',
+      'Failure rate 11% of the last 100 batches',
       'Held as soon as 18 of the last 20 batches failed; 5 batches in a row failed, and no lead was delivered for 5 s; 5 leads in a row were refused; or the destination asks for a pause',
       'A lead that the destination refuses, for example with HTTP 422, does not count as a failure here.',
-      /Success rate [\d.]+ % [\d,]+ of [\d,]+ attempts/,
+      /Success rate [\d.]+% [\d,]+ of [\d,]+ attempts/,
       'Speed to lead, p50 410 ms p95 1.9 s, of 214 new leads',
       'Duration of a batch, p50 139 ms p95 812 ms',
-      /refused 422 15 1.4 %/,
+      /refused 422 15 1.4%/,
       /https:\/\/crm\.example\.com answered with HTTP 503\. 56/,
       'other reasons 1',
       'under 1 min 1 10 min to 1 h 12 1 h to 6 h 1,204 6 h to 1 d at least 50,000',
@@ -266,7 +266,7 @@ describe('the page of a sink', () => {
     expect(text).toContain(
       '41 probes have failed since. After the first successful probe, it gets 2 batches at a time',
     );
-    expect(text).toContain('Failure rate before the hold 19 % of the last 100 batches');
+    expect(text).toContain('Failure rate before the hold 19% of the last 100 batches');
     expect(text).toContain('Concurrent batches 1 now, grows to 10');
     expect(text).toMatch(/Next probe 21 Nov 2026, 14:32:30 UTC/);
     expect(text).toContain('Attempts per 10 minutes');
@@ -898,7 +898,7 @@ describe('actions', () => {
 
   test.each([
     ['was never tried', { delivered: 0, breaker: { recent_attempts: 0, failure_rate: null } }, 'untried'],
-    ['fails often', { breaker: { failure_rate: 0.19 } }, 'healthy, 19 % of the last 100 batches failed'],
+    ['fails often', { breaker: { failure_rate: 0.19 } }, 'healthy, 19% of the last 100 batches failed'],
     ['fails seldom', { breaker: { failure_rate: 0.09 } }, 'healthy'],
     ['was resumed', { breaker: { recent_attempts: 0, failure_rate: null } }, 'healthy'],
     ['fails often and is held', { state: 'held', breaker: { failure_rate: 0.19 } }, 'held'],

@@ -29,11 +29,11 @@ describe('leadsync status SINK', () => {
     );
     expect(stdout).toContain('It is held because 18 of its last 20 batches failed. No probe has failed yet.');
     expect(stdout).toContain(
-      'Failure rate before the hold 35.3 % of the last 51 batches; concurrent batches 1 of 10.',
+      'Failure rate before the hold 35.3% of the last 51 batches; concurrent batches 1 of 10.',
     );
     expect(stdout).toContain('Next probe: 2026-11-20T10:00:05Z');
     expect(stdout).toMatch(
-      /^51 attempts since 2026-11-19T10:10:00Z .*: 56.8 % delivered\. Batches took .* \(p50\), .* \(p95\)\./m,
+      /^51 attempts since 2026-11-19T10:10:00Z .*: 56.8% delivered\. Batches took .* \(p50\), .* \(p95\)\./m,
     );
     expect(stdout).toContain('No attempt before 2026-11-20T10:00:00Z (3 min ago) is counted.');
     expect(stdout).toMatch(/^refused +422 +4$/m);

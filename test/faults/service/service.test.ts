@@ -352,7 +352,7 @@ async function expectStory(name: Name): Promise<void> {
   }
 }
 
-/** Expects each wait to be twice the last, within 20 %, and never shorter than the service asks for, up to an hour. */
+/** Expects each wait to be twice the last, within 20%, and never shorter than the service asks for, up to an hour. */
 function expectBackOff(failures: readonly Readonly<Record<string, unknown>>[], askedMs: number): void {
   for (const { failures: inARow, retryInMs, time, code } of failures) {
     const firstMs = code === 'credentials' ? 60_000 : 1_000;

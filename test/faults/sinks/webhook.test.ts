@@ -82,7 +82,7 @@ describe.each(carriersOf(1))('failing webhooks, over the %s carrier', (carrier) 
     const [first, second] = probes();
     expect([first, second].filter((probe) => !probe || !inFlight.wasAlone(probe))).toEqual([]);
     const wait = Number(second?.at) - Number(first?.at);
-    expect(wait).toBeGreaterThan(3_500); // 5 s for the first wait, within 20 %
+    expect(wait).toBeGreaterThan(3_500); // 5 s for the first wait, within 20%
     expect(inFlight.most).toBeLessThanOrEqual(CONCURRENCY);
     const ages = received
       .slice(from)

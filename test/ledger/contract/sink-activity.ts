@@ -57,7 +57,7 @@ export function sinkActivityContract(store: () => OpenLedger): void {
       expect((await activityOf(on, 'crm', DAY)).total).toMatchObject({ delivered: 6 });
     });
 
-    it('knows how long batches took, each counted once, within 5 %', async () => {
+    it('knows how long batches took, each counted once, within 5%', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 40));
       for (const [durationMs, max] of [

@@ -35,7 +35,7 @@ test('whenever requests are wanted, and however long they take, the service neve
   );
 });
 
-test('requests that are answered at once take no more than 5 % longer than the limit allows', async () => {
+test('requests that are answered at once take no more than 5% longer than the limit allows', async () => {
   const { arrivals } = await run(Array.from({ length: 60 }, () => ({ atMs: 0, latencyMs: 0, share: 0 })));
   const allowedMs = (60 / LIMIT.requests - 1) * LIMIT.perMs;
   expect(arrivals.at(-1)).toBeLessThan(allowedMs * 1.05);

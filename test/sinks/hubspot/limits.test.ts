@@ -26,7 +26,7 @@ class WaitingClock implements Clock {
 }
 
 test.each(['free', 'professional'] as const)(
-  '2,000 leads into an account with the limits of plan %s meet no 429, and take no more than 5 % longer than the limits allow',
+  '2,000 leads into an account with the limits of plan %s meet no 429, and take no more than 5% longer than the limits allow',
   async (limits) => {
     const clock = new WaitingClock();
     const { stub, open } = await anAccount({ parts: { clock } }, { clock, limits });

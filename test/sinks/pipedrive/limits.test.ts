@@ -22,7 +22,7 @@ async function limited(limits: PipedriveStubOptions['limits'], opening: Opening 
 }
 
 test.each(['lite', 'ultimate'] as const)(
-  'leads into a company with the plan %s meet no 429, and take no more than 5 % longer than the limits allow',
+  'leads into a company with the plan %s meet no 429, and take no more than 5% longer than the limits allow',
   async (plan) => {
     const { stub, open, clock } = await limited({ plan, seats: 10 });
     const sink = open();

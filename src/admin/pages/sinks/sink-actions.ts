@@ -148,7 +148,7 @@ const cancelReplay: Action = {
       title,
       question: `Cancel the rest of the replays to ${sink}: ${words}?`,
       consequences:
-        'They are skipped. New and changed leads are not affected, what was sent stays sent, and attempts in progress are not interrupted. A delivery stays if the sink would otherwise miss a lead version that it was owed before the replay.',
+        'They are skipped. New and changed leads are not affected, what was sent stays sent, and attempts in progress are not interrupted. A delivery stays if the sink would otherwise miss a lead version.',
       confirmLabel: `Cancel ${words}`,
     };
   },
