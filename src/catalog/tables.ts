@@ -160,7 +160,7 @@ export const tables: readonly Relation[] = [
       ),
       always('leads_new', 'bigint', 'Number of leads listed for the first time.'),
       always('leads_changed', 'bigint', 'Number of leads listed with new content.'),
-      always('leads_rejected', 'bigint', "Number of elements that violated the service's description."),
+      always('leads_rejected', 'bigint', "Number of elements that violated the service's API description."),
       always('bytes', 'bigint', 'Size of the listing, in bytes.'),
       maybe('http_status', 'integer', 'HTTP status of the answer; null if the service did not answer.'),
       maybe('error', 'text', 'Why the poll failed. Contains no personal data.'),
@@ -265,7 +265,7 @@ export const tables: readonly Relation[] = [
   {
     name: 'rejected_leads',
     kind: 'table',
-    grain: "element of a listing that violated the service's description",
+    grain: "element of a listing that violated the service's API description",
     key: ['source', 'hash'],
     notes: 'An element that occurs in many listings has one row.',
     columns: [

@@ -238,7 +238,7 @@ export const views: readonly Relation[] = [
       always(
         'leads_rejected',
         'bigint',
-        "Number of elements in the last complete listing that violated the service's description.",
+        "Number of elements in the last complete listing that violated the service's API description.",
       ),
     ],
   },
