@@ -136,5 +136,5 @@ export function pollJson({ listed_before, ...poll }: StoredPoll) {
   const durationMs =
     finished_at === null ? null : Math.max(0, Date.parse(finished_at) - Date.parse(started_at));
   const problems = pollProblemCodes({ ...poll, listed_before });
-  return { ...poll, duration_ms: durationMs, error: reasonOf(error), problems };
+  return { ...poll, duration_ms: durationMs, error: reasonOf(error), problems, listed_before };
 }

@@ -27,6 +27,8 @@ export const PollRow = z.object({
    * larger.
    */
   problems: z.array(z.string()),
+  /** Number of leads that the previous complete listing had; null unless the poll completed a changed listing. */
+  listed_before: count.nullable(),
 });
 
 /** The fields of a poll, in order. */

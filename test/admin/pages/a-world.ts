@@ -312,6 +312,7 @@ function aPoll(at: number, before: (ms: number) => string): PollRow {
     http_status: status === 'failed' ? 503 : status === 'success' ? 200 : 304,
     error: status === 'failed' ? 'The service answered 503 and asked for 30 s of patience.' : null,
     problems: status === 'failed' ? ['poll_failed'] : [],
+    listed_before: null,
   };
 }
 

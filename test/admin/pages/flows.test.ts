@@ -123,7 +123,7 @@ describe('Overview', () => {
         /^lake failed 3 times in a row: The storage .*ECONNREFUSED\)\. s3:\/\/acme-leads\/leadsync\/ every 1 h 3 h 30 min ago 61 40 kB /,
       ),
       expect.stringMatching(/^changes made \/srv\/leads\/changes every 15 min 11 min ago no rows 312 B /),
-      'archive running running now /mnt/archive every 7 d never – – –',
+      'archive running /mnt/archive every 7 d never – – –',
       expect.stringMatching(/^weekly-\S+ new no run yet \S+ daily at 23:30 \(UTC\) never – – /),
     ]);
     operations.exports = operations.exports.map((one) => ({

@@ -82,11 +82,18 @@ async function stateLine(path: string): Promise<readonly [text: string, address:
   ];
 }
 
+test('the page of a sink names the problem of that sink first', async () => {
+  expect((await stateLine('/sinks/crm'))[0]).toMatch(
+    /^2 critical, 1 warning: 3 deliveries to crm are dead.* Also: warehouse \(sink held\), lake \(export fails\)$/,
+  );
+  expect((await stateLine('/deliveries?sink=crm'))[0]).toMatch(/warning: 3 deliveries to crm are dead/);
+});
+
 test('every other page counts problems by severity, names the most severe and links to its row', async () => {
   const { operations } = pages;
   const [text, address] = await stateLine('/leads');
   expect(text).toBe(
-    '2 critical, 1 warning: The sink warehouse has been held for 38 min: the database refuses connections.',
+    '2 critical, 1 warning: The sink warehouse has been held for 38 min: the database refuses connections. Also: crm (deliveries dead), lake (export fails)',
   );
   expect(address).toBe('/#problem-sink_held-warehouse');
   expect(await (await fetch(pages.url)).text()).toContain('<li id="problem-sink_held-warehouse"');

@@ -12,7 +12,14 @@ import { MAX_COUNTED, MAX_NOTE, type Page } from '../../contract/operations.ts';
 import type { Overview, SinkOverview } from '../../contract/overview.ts';
 import { may } from '../../contract/rights.ts';
 import type { Order } from '../../contract/values.ts';
-import { type Field, type ParsedFilter, queryOf, readFilter, sourceField } from '../lists/filters.ts';
+import {
+  type Field,
+  filterText,
+  type ParsedFilter,
+  queryOf,
+  readFilter,
+  sourceField,
+} from '../lists/filters.ts';
 import { addList, type ListPage } from '../lists/list-page.ts';
 import { emptyText } from '../lists/pager.ts';
 import { orderField, sortedColumn, withOrder } from '../lists/sorting.ts';
@@ -186,22 +193,33 @@ async function retryMatching(
   const fields = fieldsOf(request);
   if (!fields.has('all'))
     return site.done(reply, back, { kind: 'bad', text: 'Nothing was retried: no row is selected.' });
-  const { filter } = readFilter(
-    query,
-    fieldsFor(await site.operations.overview()),
-    DeliveryFilter,
-    new Date(),
-  );
+  const filterFields = fieldsFor(await site.operations.overview());
+  const filtered = readFilter(query, filterFields, DeliveryFilter, new Date());
+  const { filter } = filtered;
   if (filter === undefined)
     return site.done(reply, back, { kind: 'bad', text: 'Nothing was retried: the filter is not valid.' });
   const selection = { ...filter, state: filter.state ?? 'dead' };
   if (fields.has('sure')) return site.done(reply, back, retryNotice(await site.operations.retry(selection)));
   const count = await site.operations.countDeliveries(selection);
   const words = `${count >= MAX_COUNTED ? 'at least ' : ''}${countOf(count, `${selection.state} delivery`)}`;
-  return site.confirm(request, reply, { ...retryAsk(words, back, count), fields: [['all', 'yes']] });
+  const scope = scopeText(filterFields, filtered);
+  return site.confirm(request, reply, {
+    ...retryAsk(words, back, { count, scope }),
+    fields: [['all', 'yes']],
+  });
 }
 
-function retryAsk(words: string, back: string, count = 1) {
+/** Returns to which deliveries an action on all of a filter applies, because a dialog may cover the filter. */
+function scopeText(fields: readonly Field[], filtered: Pick<Filter, 'input'>): string {
+  const text = filterText(fields, filtered);
+  return text === '' ? 'No filter is set: this applies to every sink and source. ' : `Filter: ${text}. `;
+}
+
+function retryAsk(
+  words: string,
+  back: string,
+  { count, scope }: { readonly count: number; readonly scope: string } = { count: 1, scope: '' },
+) {
   if (count === 0)
     return {
       title: 'Retry deliveries',
@@ -209,8 +227,7 @@ function retryAsk(words: string, back: string, count = 1) {
       consequences: `The filter matches ${words}.`,
       back,
     };
-  const consequences =
-    'They are due immediately. A receiver recognises a repeat by the idempotency key, which changes only with the mapping. Deliveries to a held or paused sink still wait.';
+  const consequences = `${scope}They are due immediately. A receiver recognises a repeat by the idempotency key, which changes only with the mapping. Deliveries to a held or paused sink still wait.`;
   return {
     title: 'Retry deliveries',
     question: `Retry ${words}?`,
@@ -230,7 +247,8 @@ async function discard(site: Site, request: FastifyRequest, reply: FastifyReply)
   const selected = fields.has('all') ? [] : fields.getAll('delivery');
   if (selected.length === 0 && !fields.has('all')) return refuse('no row is selected');
   const fieldsOfFilter = fieldsFor(await site.operations.overview());
-  const { filter } = readFilter(query, fieldsOfFilter, DeliveryFilter, new Date());
+  const filtered = readFilter(query, fieldsOfFilter, DeliveryFilter, new Date());
+  const { filter } = filtered;
   if (filter === undefined) return refuse('the filter is not valid');
   const chosen = selected.length > 0 ? { ids: selected } : { ...filter, state: 'dead' as const };
   if (fields.has('sure')) {
@@ -251,22 +269,21 @@ async function discard(site: Site, request: FastifyRequest, reply: FastifyReply)
   const most = selected.length === 0 && count >= MAX_COUNTED ? 'at least ' : '';
   const words = `${most}${countOf(count, selected.length > 0 ? 'selected delivery' : 'dead delivery')}`;
   return site.confirm(request, reply, {
-    ...discardAsk(words, count),
+    ...discardAsk(words, { count, scope: selected.length > 0 ? '' : scopeText(fieldsOfFilter, filtered) }),
     back,
     fields:
       selected.length > 0 ? selected.map((delivery) => ['delivery', delivery] as const) : [['all', 'yes']],
   });
 }
 
-function discardAsk(words: string, count: number) {
+function discardAsk(words: string, { count, scope }: { readonly count: number; readonly scope: string }) {
   const title = 'Discard deliveries';
   if (count === 0)
     return { title, question: 'There is nothing to discard', consequences: `The filter matches ${words}.` };
   return {
     title,
     question: `Discard ${words}?`,
-    consequences:
-      'Dead deliveries become skipped and no longer count as dead. Others stay as they are. A retry can bring them back.',
+    consequences: `${scope}Dead deliveries become skipped and no longer count as dead. Others stay as they are. A retry can bring them back.`,
     confirmLabel: `Discard ${words}`,
     form: html`<p class="field"><label for="note">Note (shown as the reason; write no personal data)</label>
       <input id="note" name="note" required maxlength=${MAX_NOTE} autocomplete="off" autofocus /></p>`,

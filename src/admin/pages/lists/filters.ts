@@ -72,6 +72,20 @@ export function readFilter<Filter>(
   return { input, filter: isReadable ? result.data : undefined, faults, unknown, after };
 }
 
+/** Returns the fields of a filter that are set, in words: `Sink crm, Reason or HTTP status 422`. Returns an empty text if none is. */
+export function filterText(
+  fields: readonly Field[],
+  { input }: Pick<ParsedFilter<unknown>, 'input'>,
+): string {
+  return fields
+    .flatMap(({ name, label, choices }) => {
+      const value = input[name];
+      const shown = choices?.find(([choice]) => choice === value)?.[1] ?? value;
+      return shown === undefined ? [] : [`${label} ${shown}`];
+    })
+    .join(', ');
+}
+
 /** Returns the query of a request. */
 export function queryOf(request: FastifyRequest): URLSearchParams {
   return new URL(request.url, 'http://localhost').searchParams;

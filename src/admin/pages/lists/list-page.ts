@@ -55,7 +55,13 @@ async function show<Filter, Row extends object>(
 ): Promise<FastifyReply> {
   const { name, path, above, fields, schema } = list;
   const filtered = readFilter(queryOf(request), fields, schema, new Date());
-  const page = { title: name, name, above: [above, filterForm(path, fields, filtered)] };
+  const about = filtered.input['source'] ?? filtered.input['sink'];
+  const page = {
+    title: name,
+    name,
+    ...(about && { about }),
+    above: [above, filterForm(path, fields, filtered)],
+  };
   if (filtered.filter === undefined)
     return site.show(request, reply, { ...page, still: faultsOf(filtered, fields), status: 400 });
   try {

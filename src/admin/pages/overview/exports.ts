@@ -93,7 +93,7 @@ function detail({ state, failures, last_error }: Made): string {
     case 'made':
       return '';
     case 'running':
-      return failed ? `running, after it failed ${failed}` : 'running now';
+      return failed && `after it failed ${failed}`;
     case 'failed':
       return failures === 1 ? (last_error ?? '') : failed;
   }

@@ -71,7 +71,7 @@ function tiles(overview: Overview, now: Date): VNode {
     ${tile('Last poll', ago(lastPoll, now), complete ? html`last complete listing ${ago(complete, now)}` : 'no complete listing yet')}
     ${tile('New leads, last 24 hours', printCount(day), html`<a href=${withQuery('/leads', { since: '24h' })}>See leads</a>`)}
     ${tile('Pending now', html`<a href=${withQuery('/deliveries', { state: 'pending' })}>${printCount(pending)}</a>`, oldest ? html`oldest owed ${ago(oldest, now)}` : 'none is pending')}
-    ${tile('Dead now', html`<a href=${withQuery('/deliveries', { state: 'dead' })}>${printCount(dead)}</a>`, dead > 0 ? 'given up, neither retried nor discarded' : 'none is given up', dead > 0)}
+    ${tile('Dead now', html`<a href=${withQuery('/deliveries', { state: 'dead' })}>${printCount(dead)}</a>`, dead > 0 ? 'given up, neither retried nor discarded' : 'none was given up', dead > 0)}
   </dl>`;
 }
 

@@ -40,6 +40,8 @@ export interface Page {
   /** Address from which the live part is updated. Defaults to the address of the request. */
   readonly address?: string;
   readonly chart?: boolean;
+  /** The source or sink that the page shows. The line of problems begins with its problems. */
+  readonly about?: string;
   /** Whether the live part contains the heading. */
   readonly ownHeading?: boolean;
   readonly status?: number;
@@ -149,29 +151,50 @@ function header({ name }: Page, { reader, installation }: Frame): VNode {
   </header>`;
 }
 
+/** Maximum number of problems that the line of problems names, apart from the first. */
+const MAX_NAMED = 5;
+
 /**
- * Returns a line with the number of problems by severity, and the most severe one with a link to its row. The line is hidden if there are no
- * problems, and on the overview, which lists them all. A script sets the page's icon from the line.
+ * Returns a line with the number of problems by severity, one of them in full, and what the others are about. Each is a link to its row on the
+ * overview. The line is hidden if there are no problems, and on the overview, which lists them all. A script sets the page's icon from the line.
  */
-function stateLine({ name }: Page, { problems, assetAddress }: Frame, state: State): VNode {
+function stateLine({ name, about }: Page, { problems, assetAddress }: Frame, state: State): VNode {
   const hidden = name === 'Overview' || state === 'well';
   return html`<p id="state" class="state" data-state=${state} data-icon=${assetAddress(`${state}.svg`)} hidden=${hidden}>
-    ${!hidden && worstOf(problems)}
+    ${!hidden && problemLine(problems, about)}
   </p>`;
 }
 
-/** Returns the number of problems of each severity, and the first of the most severe ones as a link to its row on the overview. */
-function worstOf(problems: Frame['problems']): Content {
+/** Returns the line's text. The first problem is one of what the page shows, if it has any, and otherwise one of the most severe. */
+function problemLine(problems: Frame['problems'], about: string | undefined): Content {
   const critical = problems.filter(({ severity }) => severity === 'critical');
-  const warnings = problems.length - critical.length;
-  const worst = critical[0] ?? problems[0];
+  const warnings = problems.filter(({ severity }) => severity === 'warning');
   const counts = [
     critical.length > 0 && `${printCount(critical.length)} critical`,
-    warnings > 0 && countOf(warnings, 'warning'),
+    warnings.length > 0 && countOf(warnings.length, 'warning'),
   ];
-  return html`<strong>${counts.filter(Boolean).join(', ')}:</strong> ${
-    worst && html`<a href=${`/#${problemId(worst)}`}>${markup(worst.message)}</a>`
+  const bySeverity = [...critical, ...warnings];
+  const isOwn = (problem: Problem) => problem.about !== null && problem.about === about;
+  const [first, ...others] = [...bySeverity.filter(isOwn), ...bySeverity.filter((one) => !isOwn(one))];
+  const more = others.length - MAX_NAMED;
+  const named = others
+    .slice(0, MAX_NAMED)
+    .map((one, index) => [index > 0 && ', ', problemLink(one, shortName(one))]);
+  return html`<strong>${counts.filter(Boolean).join(', ')}:</strong> ${first && problemLink(first, markup(first.message))}${
+    others.length > 0 && html` <small>Also: ${named}${more > 0 && ` and ${more} more`}</small>`
   }`;
+}
+
+type Problem = Frame['problems'][number];
+
+function problemLink(problem: Problem, text: Content): VNode {
+  return html`<a href=${`/#${problemId(problem)}`}>${text}</a>`;
+}
+
+/** Returns what a problem is about, and its code in words: `crm (sink held)`. */
+function shortName({ about, code }: Problem): string {
+  const words = code.replaceAll('_', ' ');
+  return about === null ? words : `${about} (${words})`;
 }
 
 /** Returns the attributes with which htmx updates the live part. An error response leaves the part unchanged. */

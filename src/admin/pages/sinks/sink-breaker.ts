@@ -29,7 +29,7 @@ export function breakerFacts({ breaker, state, next_attempt_at: next }: SinkDeta
       ${state === 'held' && fact('Next probe', moment(next))}
     </dl>
     <p class="hint">These figures count batches, which are leads that are sent together. The attempts below are counted for each lead. A batch fails if the destination does not work:
-      it cannot be reached, or it answers, for example, HTTP 503 or 401. A lead that the destination refuses, for example with HTTP 422, does not count as a failure here.</p>
+      it cannot be reached, or it answers, for example, HTTP 503 or 401. A lead that the destination refuses, for example with HTTP 422, does not count in the failure rate; only ${countOf(breaker.held_at_consecutive_refusals, 'such lead')} in a row ${breaker.held_at_consecutive_refusals === 1 ? 'holds' : 'hold'} the sink.</p>
   </section>`;
 }
 

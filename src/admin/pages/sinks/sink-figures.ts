@@ -45,16 +45,16 @@ function periodChoice({ sink, period, period_start: since, counted_from: counted
       (one) =>
         html`<a class="button" href=${withQuery(sinkAddress(sink), { period: one })} aria-current=${one === period ? 'true' : undefined}>${LABELS[one]}</a>`,
     )}
-    <span class="hint">Attempts since ${moment(since)}.${isLater && html` Attempts before ${moment(counted)} are not counted.`}</span>
+    <span class="hint">Attempts since ${moment(isLater ? counted : since)}${isLater && ', when leadsync began to count them'}.</span>
   </nav>`;
 }
 
 function tiles(detail: SinkDetail, now: Date): VNode {
-  const { attempts, pending, dead, oldest_owed_at: oldest, sink } = detail;
+  const { attempts, pending, dead, oldest_owed_at: oldest, period, sink } = detail;
   const { success_rate: rate, duration_p50_ms: p50, duration_p95_ms: p95 } = attempts;
   const all = allOf(attempts);
   return html`<dl class="tiles">
-    ${tile('Success rate', rate === null ? '–' : printShare(rate), rate === null ? 'no attempt' : `${printCount(attempts.delivered)} of ${countOf(all, 'attempt')}`)}
+    ${tile(`Success rate, ${LABELS[period]}`, rate === null ? '–' : printShare(rate), rate === null ? 'no attempt' : `${printCount(attempts.delivered)} of ${countOf(all, 'attempt')}`)}
     ${speedTile(detail)}
     ${tile('Duration of a batch, p50', p50 === null ? '–' : printSpan(p50), p95 === null ? 'no batch' : `p95 ${printSpan(p95)}`)}
     ${tile('Pending', listed(sink, 'pending', pending), oldest ? html`oldest owed ${ago(oldest, now)}` : 'none is pending')}

@@ -59,6 +59,7 @@ async function show(
   return site.show(request, reply, {
     title: `Sink ${name}`,
     name: 'Sinks',
+    about: name,
     ownHeading: true,
     live: body(sink, choice, site.rewriteCommands),
     still: [may('previews') && shown(sink), optionTable(sink)],

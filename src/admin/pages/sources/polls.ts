@@ -105,12 +105,17 @@ const columns: readonly Column<PollRow>[] = [
 ];
 
 /**
- * Returns how many leads a poll listed; a dash for a failed or running poll that has counted none, because that does not mean that the listing
- * is empty.
+ * Returns how many leads a poll listed, and how many the listing before had if it was far larger. Returns a dash for a failed or running poll
+ * that has counted none, because that does not mean that the listing is empty.
  */
-function listedIn({ status, leads_listed }: PollRow) {
+function listedIn({ status, leads_listed, listed_before: before, problems }: PollRow) {
   const isEmpty = leads_listed === 0 && (status === 'failed' || status === 'running');
-  return isEmpty ? html`<span class="none">–</span>` : printCount(leads_listed);
+  if (isEmpty) return html`<span class="none">–</span>`;
+  const isShrunk = before !== null && problems.includes('listing_shrunk');
+  return [
+    printCount(leads_listed),
+    isShrunk && html`<small class="until">${printCount(before)} before</small>`,
+  ];
 }
 
 /** Highlights a count above 0, because most polls find nothing. */
