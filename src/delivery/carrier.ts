@@ -46,7 +46,8 @@ export interface Workers {
 /** The progress of one sink's worker. */
 export interface Pulse {
   /**
-   * How often the worker has started to process a batch of the sink since this process started, even if the attempt was already running.
+   * How many times the worker has taken a batch of the sink since this process started. A batch counts again even if its attempt was already
+   * running.
    */
   readonly begun: number;
   /** Whether another attempt could begin now: fewer are running than `concurrency` allows. */

@@ -93,7 +93,7 @@ function reasonFor(code: string): string {
 
 function sentinelReason(code: string): string {
   if (code === UNKNOWN_MASTER) return 'No sentinel knows a master of this name.';
-  if (code in REFUSALS) return `Each sentinel ${REFUSALS[code]?.what} (${code}).`;
+  if (code in REFUSALS) return `No sentinel can be used. The last one ${REFUSALS[code]?.what} (${code}).`;
   return `No sentinel can be reached (${code}).`;
 }
 

@@ -174,7 +174,8 @@ async function answerOf(
 }
 
 const NOT_STARTED = 'The process that evaluates expressions could not be started.';
-const ENDED = 'Another process or the system ended the process that evaluates expressions.';
+const ENDED =
+  'The process that evaluates expressions ended unexpectedly; another process or the operating system may have killed it.';
 
 function failed(message: string): MappingEnded {
   return new MappingEnded(message, 'Try again in a moment.', false);

@@ -24,7 +24,7 @@ const plainText = () =>
       'cannot have a variable (${…}): it would be stored, and shown in messages',
     );
 
-/** Whether a number is exactly the one that was written. Beyond 2^53, numbers in YAML lose digits. */
+/** Whether a number cannot have been rounded to another whole number. The YAML parser rounds whole numbers beyond 2^53. Fractions always pass. */
 function isExact(number: number): boolean {
   return !Number.isInteger(number) || Number.isSafeInteger(number);
 }

@@ -12,7 +12,7 @@ export function requireOrigin(
   if (known === undefined || origin === known) return;
   throw new SourceError(
     'other-origin',
-    `The leads of source ${name} in the ledger come from ${known}, but the source now names ${origin}.`,
+    `In the ledger, the leads of source ${name} come from ${known}, but the source's base_url is now ${origin}.`,
     {
       hint: `If this is another service or account, give the source another name. If the same service has moved, confirm it with \`leadsync moved ${name}\`.`,
     },

@@ -124,7 +124,7 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
    * that it did not reach the former destination.
    */
   readonly place?: readonly string[];
-  /** Returns a sentence for each option that is valid but probably a mistake, without secrets. */
+  /** Returns a sentence for each option that is valid but probably a mistake. The sentences contain no secrets. */
   warnings?(options: z.output<Options>): readonly string[];
   /** Returns what is wrong with options that are each valid on their own. `perLead` contains the names of those options in `perLead` that are set. */
   faults?(options: z.output<Options>, perLead: ReadonlySet<string>): readonly OptionFault[];

@@ -13,7 +13,7 @@ export class ConfigMetrics {
     this.#now = now;
     this.#generation = make.gauge(
       'leadsync_config_generation',
-      'Number of the configuration in force, counted from 1 since the start.',
+      'Sequence number of the configuration in force: 1 when leadsync starts, one higher after each reload.',
     );
     this.#stale = make.gauge(
       'leadsync_config_stale',

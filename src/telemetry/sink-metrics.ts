@@ -30,7 +30,7 @@ export class SinkMetrics {
     );
     this.#attempts = make.counter(
       'leadsync_attempts_total',
-      'Delivery attempts by what the destination did; each attempt counts once, including the last attempt of a dead delivery.',
+      'Delivery attempts by result at the destination; each attempt counts once, including the last attempt of a dead delivery.',
       { ...by, outcome: ATTEMPT_OUTCOMES },
     );
     this.#batchDuration = make.histogram(

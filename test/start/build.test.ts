@@ -39,7 +39,9 @@ test('a build runs like a checkout, and refuses to start with LEADSYNC_FAILPOINT
   expect(leadsync(['--version'], { LEADSYNC_FAILPOINTS: 'settled=kill' })).toMatchObject({
     status: 2,
     stdout: '',
-    stderr: expect.stringContaining('LEADSYNC_FAILPOINTS is for tests of a checkout. Remove it'),
+    stderr: expect.stringContaining(
+      'LEADSYNC_FAILPOINTS is for tests and works only in a source checkout. Remove it',
+    ),
   });
 });
 

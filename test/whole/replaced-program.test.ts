@@ -52,7 +52,7 @@ test('a daemon whose program was replaced says so, delivers what it can, and lea
   daemon.process.kill('SIGHUP');
   scene.stub.addLeads(2);
   await until('the sinks that it has open get the new leads', () => scene.complete());
-  const REPLACED = /^Another version has replaced leadsync on disk while this one is running\./;
+  const REPLACED = /^While this leadsync was running, its program on disk was replaced or removed\./;
   const isOf = (sink: string) =>
     daemon.log.filter((line) => line['sink'] === sink).map(({ reason }) => reason);
   await until('the new sink is told to wait', () =>

@@ -33,7 +33,7 @@ export const command = defineCommand<Options>({
     'leadsync erase --yes',
   ],
   notes:
-    'The person is a lead id, an email address or a phone number. An address or number selects every lead that ever had it, even if only PostgreSQL still holds its content. With - the command reads the person from standard input, because arguments appear in the process list and in the shell history.\nWithout --yes it shows what it would erase, and changes nothing. Ids and hashes are kept, so that no poll records the leads again. Webhooks that received the leads are owed a lead.erased event, which a running leadsync delivers. Each erase also continues earlier ones that did not reach every place; without a person, it does only that.\nWorks while leadsync is running. Exit 0 if every place was searched and reached, else 1.',
+    'Identify the person by a lead id, an email address or a phone number. An address or number selects every lead that ever had it, even if only PostgreSQL still holds its content. With - the command reads the person from standard input, because arguments appear in the process list and in the shell history.\nWithout --yes it shows what it would erase, and changes nothing. Ids and hashes are kept, so that no poll records the leads again. Webhooks that received the leads are owed a lead.erased event, which a running leadsync delivers. Each erase also continues earlier ones that did not reach every place; without a person, it does only that.\nWorks while leadsync is running. Exit 0 if every place was searched and reached, else 1.',
   declare: (command) =>
     command
       .option('--source <name>', 'only leads of this source')

@@ -15,7 +15,7 @@ export const command = defineCommand<{ source?: string }>({
     "leadsync export-subject '+44 20 7946 0018' --source main",
   ],
   notes:
-    "The person is a lead id, an email address or a phone number. An address or number selects every lead that ever had it.\nThe output is personal data: every version of the leads as received, the destinations' answers, and rejected leads. `deliveries` shows which sinks received the leads. With - the command reads the person from standard input, because arguments appear in the process list and in the shell history.",
+    "Identify the person by a lead id, an email address or a phone number. An address or number selects every lead that ever had it.\nThe output is personal data: every version of the leads as received, the destinations' answers, and rejected leads. In the output, `deliveries` shows which sinks received the leads. With - the command reads the person from standard input, because arguments appear in the process list and in the shell history.",
   declare: (command) => command.option('--source <name>', 'only leads of this source'),
   run: async (options, surroundings, [given = '']) => {
     const subject = await subjectOf(given, surroundings.stdin);

@@ -78,7 +78,7 @@ function attemptWords(attempt: AttemptEntry): Words {
   ];
 }
 
-/** Returns an event as JSON, with the column names of the ledger's views. Absent values are null. */
+/** Returns an event as JSON, with the column names of the ledger's views. Absent values are null, but `raw`, `answer` and `sink` are left out. */
 export function feedJson(event: FollowEvent): Record<string, unknown> {
   const { at, kind } = event;
   switch (kind) {

@@ -19,7 +19,7 @@ export const pollOptions = z
       .refine((text) => isCron(text), 'must be a cron expression such as "*/5 8-18 * * 1-5"')
       .optional()
       .describe(
-        'When to poll, as five cron fields, or six with seconds first; instead of `every`. A day has to match both its day of the month and its day of the week. If a scheduled time was missed because leadsync was not running, or if no poll was ever complete, leadsync polls when it starts.',
+        'When to poll, as five cron fields, or six with seconds first; instead of `every`. A day must match both the day-of-month field and the day-of-week field. If a scheduled time was missed because leadsync was not running, or if no poll has ever been complete, leadsync polls when it starts.',
       ),
     timezone: z
       .string()

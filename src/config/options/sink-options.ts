@@ -148,7 +148,7 @@ export function sinkOptions({ defaults, perLead = {} }: OptionParts) {
       .min(1)
       .max(1000)
       .default(defaults.concurrency)
-      .describe('Maximum batches that are attempted at the same time.'),
+      .describe('Maximum number of batches that are attempted at the same time.'),
     rate: rateOption(defaults.rate),
     timeout: durationBetween('100ms', '1h')
       .prefault(printDuration(defaults.timeoutMs))

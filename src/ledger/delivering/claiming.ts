@@ -78,7 +78,7 @@ export class Claiming {
   }
 
   /**
-   * If the clock was set ahead, moves the leases of all attempts ahead by the same time, so that none of them expires. `ClockSetting`
+   * If the clock was set forward, extends the leases of all running attempts by the same amount, so that the change does not end any of them. `ClockSetting`
    * handles a clock that was set back.
    */
   #followClock(now: number): void {

@@ -52,7 +52,7 @@ export function toDeliveryRow(row: RawDelivery, { made, answered }: MadeAttempts
   };
 }
 
-/** Returns what a lead became at its destination, from its stored JSON. */
+/** Parses the stored JSON of the record that a lead became at its destination. */
 export function refOf(stored: string | null): DestinationRecord | undefined {
   return stored === null ? undefined : (JSON.parse(stored) as DestinationRecord);
 }

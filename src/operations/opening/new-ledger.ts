@@ -73,7 +73,7 @@ export async function requireNewInstallation(config: Config, waiting: WaitOption
 }
 
 /**
- * Asks all places repeatedly until at least one shows a trace or all have answered. Returns the traces.
+ * Asks all places repeatedly until at least one shows a trace, all have answered, or `patienceMs` has passed. Returns the traces.
  * @throws InstallationUnknown, StoppedBeforeStart
  */
 async function findTraces(

@@ -48,7 +48,7 @@ const WHEN_CHECKING = {
   SQLITE_CANTOPEN: NO_PERMISSION,
 };
 
-/** Maximum wait for the lock, in ms. Long enough for another process that only checks the lock, and so holds it briefly. */
+/** Maximum wait for the lock, in ms. A process that only checks the lock holds it for less time than this. */
 const LOCK_WAIT_MS = 250;
 
 /** Returns the path of the ledger in a data directory. */

@@ -114,7 +114,9 @@ export function armFailpoints(text: string | undefined, isBuild = isBuilt): void
   askedFor = text;
   if (!text) return;
   if (isBuild)
-    throw new Error('LEADSYNC_FAILPOINTS is for tests of a checkout. Remove it from the environment.');
+    throw new Error(
+      'LEADSYNC_FAILPOINTS is for tests and works only in a source checkout. Remove it from the environment.',
+    );
   armed = new Map(text.split(',').map(readOne));
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isBuilt, packageRoot } from './package-root.ts';
 
 const REPLACED = {
-  message: 'Another version has replaced leadsync on disk while this one is running.',
+  message: 'While this leadsync was running, its program on disk was replaced or removed.',
   hint: 'Restart leadsync: it can no longer load parts that it has not loaded yet. Nothing is lost meanwhile.',
 } as const;
 

@@ -35,7 +35,7 @@ export const csvOptions = z
 
 type ContentOptions = Pick<z.output<typeof csvOptions>, 'formulas' | 'bom'>;
 
-/** Writes one file per batch. leadsync can read the files back and never changes them, so an erasure does not reach them. */
+/** Writes one file per batch. leadsync never changes a file, so an erasure does not reach it, but leadsync can read the files back. */
 export const csv = defineSink({
   type: 'csv',
   summary: 'Writes leads as CSV files, in a folder or a bucket. Each file is complete the moment it appears.',

@@ -120,7 +120,7 @@ export class ApiServer {
     const answered = `${this.origin} answered with status ${statusCode}, but the answer`;
     if (isTooLong)
       return new AnswerTooLong(`${answered} is longer than 8 MiB.`, {
-        hint: 'Lower `batch.max` of the sink, so that a request is about fewer leads.',
+        hint: "Lower the sink's `batch.max`, so that each request covers fewer leads.",
         ...status,
       });
     const seconds = this.#parts.timeoutMs / 1000;

@@ -97,7 +97,7 @@ class HubSpotSink implements Sink {
   readonly #object: RecordObject | undefined;
   /** Absent if there is no record per lead, because a contact has only the key of its first lead. */
   readonly storedLeads?: (stop: AbortSignal) => AsyncIterable<StoredLead>;
-  /** Prevents two batches from writing the same person at the same time: both could find that the contact is new. */
+  /** Prevents two batches from writing the contact of the same person at the same time: both could find that there is none yet, and create one. */
   readonly #contacts = new KeyedMutex();
   #account: Account | undefined;
 

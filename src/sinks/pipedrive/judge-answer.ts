@@ -63,7 +63,7 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
       body === undefined
         ? `${to.origin} answered HTTP ${httpStatus}, and not as Pipedrive does.`
         : `${name} answered HTTP ${httpStatus} without saying what it has stored.`,
-      'Check `domain`, and whether a proxy answers in place of Pipedrive. leadsync looks before it sends a lead again.',
+      'Check `domain`, and whether a proxy answers in place of Pipedrive. Before leadsync sends a lead again, it checks whether Pipedrive already has it.',
     );
   const isPage = body === undefined;
   switch (httpStatus) {

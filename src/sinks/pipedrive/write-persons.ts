@@ -238,7 +238,7 @@ export function refusedBy(fault: RecordFault): NonNullable<Enquiry['outcome']> {
 /** Returns the failure of a record that the answer does not name. */
 export function unnamed({ addressee }: PipedriveApi, what: string): SinkUnavailable {
   return new SinkUnavailable(`Pipedrive at ${addressee.origin} did not report what happened to ${what}.`, {
-    hint: 'leadsync looks before it sends the lead again.',
+    hint: 'Before leadsync sends the lead again, it checks whether Pipedrive already has it.',
     mayHaveArrived: true,
   });
 }

@@ -9,7 +9,7 @@ export interface ExistingLead {
   readonly values: QueriedRecord;
 }
 
-/** Maximum number of values to look for in one query. Each record has one of them. */
+/** Maximum number of values to look for in one query. Each record in the answer has one of these values in the field `by`. */
 const MAX_KEYS = 200;
 /** Maximum total number of characters of the values in one query. The address of a query is limited to 16,384 characters. */
 const MAX_CHARACTERS = 8_000;

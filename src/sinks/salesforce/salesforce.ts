@@ -92,7 +92,7 @@ class SalesforceSink implements Sink {
       throw new SinkUnavailable(
         `Salesforce requires ${required.map(({ name }) => `\`${name}\``).join(', ')} of a lead, and the mapping has no such field.`,
         {
-          hint: 'Add each of them to `fields` of the sink, or make it optional in Salesforce.',
+          hint: "Add each of them to the sink's `fields`, or make it optional in Salesforce.",
           unsent: true,
         },
       );

@@ -119,7 +119,7 @@ export class LeadWriter {
     return changesOf(held, enquiry.values, overwriteOf(enquiry, this.#options.overwrite));
   }
 
-  /** Whether to send the enquiry again, without the value at fault. Sets its outcome if not. */
+  /** Leaves out or shortens the values at fault, and returns whether to send the enquiry again. If not, sets the enquiry's outcome. */
   async #canRepair(enquiry: Enquiry, fault: RecordFault): Promise<boolean> {
     const existing = this.#existing.get(enquiry.key);
     if (!('kind' in fault)) enquiry.outcome = outcomeOf(fault);

@@ -54,7 +54,9 @@ export const slack = defineSink({
   },
   warnings: ({ url, api_url }) =>
     isPlainHttp(url?.reveal() ?? api_url)
-      ? ['The address is http:// to another host, so leads cross the network unencrypted. Use https://.']
+      ? [
+          'The address uses http:// and is not on this machine, so leads cross the network unencrypted. Use https://.',
+        ]
       : [],
   open: (options, parts) => new SlackSink(options, parts),
 });

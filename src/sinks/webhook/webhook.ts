@@ -45,7 +45,7 @@ export const webhook = defineSink({
   },
   warnings: ({ url }) =>
     isPlainHttp(url.reveal())
-      ? ['url is http:// to another host, so leads cross the network unencrypted. Use https://.']
+      ? ['url uses http:// and is not on this machine, so leads cross the network unencrypted. Use https://.']
       : [],
   open: (options, parts) => new WebhookSink(options, parts),
 });

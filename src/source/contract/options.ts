@@ -94,7 +94,7 @@ export type SourceOptions = z.output<typeof sourceOptions>;
 /** Returns one sentence for each option that is valid but probably unintended. */
 export function sourceWarnings({ base_url, leads_path }: SourceOptions): readonly string[] {
   const plain =
-    'base_url is http:// to another host, so client_secret, tokens and leads cross the network unencrypted. Use https://.';
+    'base_url uses http:// and is not on this machine, so client_secret, tokens and leads cross the network unencrypted. Use https://.';
   const [path = ''] = leads_path.split('?');
   const twice = `base_url ends in ${path}, and leads_path is appended to it. Remove ${path} from base_url.`;
   return [

@@ -36,7 +36,7 @@ test('check, plan and status say that a source names another address than its le
   const check = await install.run(['check']);
   expect(check.code).toBe(69);
   expect(check.stdout).toContain(
-    `FAILED  source main: The leads of source main in the ledger come from ${host}/api/v1/leads, but the source now names ${other.host}/api/v1/leads.`,
+    `FAILED  source main: In the ledger, the leads of source main come from ${host}/api/v1/leads, but the source's base_url is now ${other.host}/api/v1/leads.`,
   );
   const planned = `source main names ${other.host}/api/v1/leads, but its leads come from ${host}/api/v1/leads: it is not polled until`;
   expect((await install.run(['plan'])).stdout).toContain(planned);

@@ -15,7 +15,7 @@ import { failureNote, nextPoll, sourceBadges } from '../sources/source-state.ts'
 import { backupSection, exportSection } from './exports.ts';
 import { problemList } from './overview-problems.ts';
 
-/** Adds the overview, which shows whether leads flow, and every problem. */
+/** Adds the overview, which shows every problem and whether leads are flowing. */
 export const addOverview: AddPage = (app, site) => {
   app.get('/', { config: { operation: 'overview' } }, async (request, reply) => {
     const overview = await site.operations.overview();
