@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { toReadingError } from '../contract/ledger-error.ts';
 import type { LedgerPages } from '../contract/ledger-pages.ts';
+import { limitCache } from '../database/ledger-file.ts';
 import { PageQueries } from './page-queries.ts';
 
 /* The program in the thread of a `QueryWorker`. It runs one query after another on a read-only connection. */
@@ -28,9 +29,15 @@ let db: Database.Database | undefined;
 
 parentPort?.on('message', (request: QueryRequest) => parentPort?.postMessage(answer(request)));
 
+function openReader(): Database.Database {
+  const reader = new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
+  limitCache(reader);
+  return reader;
+}
+
 function answer({ id, name, args }: QueryRequest): QueryResponse {
   try {
-    db ??= new Database(file, { readonly: true, fileMustExist: true, timeout: BUSY_MS });
+    db ??= openReader();
     queries ??= new PageQueries(db);
     const query = queries[name].bind(queries) as (...given: readonly unknown[]) => unknown;
     // Each query reads one snapshot, which ends when the query returns, so that it does not delay the checkpoint of the write-ahead log.
