@@ -9,7 +9,7 @@ import { Closers } from '../platform/process/closers.ts';
 import { processMemory } from '../platform/process/memory.ts';
 import { version } from '../platform/process/version.ts';
 import type { PollFailure } from './joints/poll.ts';
-import { Loops } from './joints/restarting-loops.ts';
+import { type Loop, Loops } from './joints/restarting-loops.ts';
 import { compose, type DaemonOptions, enabledSinks, type Parts } from './start/compose.ts';
 import { Reloader, type ReloadResult, type ReloadTrigger } from './units/reloader.ts';
 import { Installation } from './units/running-units.ts';
@@ -52,7 +52,7 @@ export class Daemon {
     const { load = () => options.config } = options;
     this.#parts = parts;
     this.#closers = closers;
-    this.#loops = new Loops(parts.clock, parts.telemetry);
+    this.#loops = new Loops(parts);
     this.#installation = new Installation(parts, sources);
     this.#reloader = new Reloader(
       this.#installation,
@@ -161,26 +161,31 @@ export class Daemon {
 
   #startWatching(): void {
     const { ledger, clock } = this.#parts;
-    this.#loops.start('watching the clock', (signal) => watchClock(ledger, clock, this.#emit, signal));
     this.#loops.start('watching for external writes', (signal) => watchExternalWrites(this.#parts, signal));
-    this.#loops.start('tidying the ledger', (signal) => tidyLedger(ledger, clock, this.#emit, signal));
     this.#loops.start('releasing memory', (signal) => releaseMemory(ledger, processMemory(), clock, signal));
     this.#loops.start('recording progress', (signal) => recordProgress(ledger, clock, signal));
-    const retentionNow = () => this.config.retention;
-    const retaining = { ledger, clock, emit: this.#emit };
-    this.#loops.start('applying retention', (signal) => retain(retentionNow, retaining, signal));
+    this.#startUpkeep();
+  }
+
+  #startUpkeep(): void {
+    const { role, ledger, clock } = this.#parts;
+    const emit = this.#emit;
+    const start = (doing: string, run: Loop) => this.#loops.startWhileHeld('upkeep', doing, run);
+    start('watching the clock', (signal) => watchClock(ledger, clock, emit, signal));
+    start('tidying the ledger', (signal) => tidyLedger(ledger, clock, emit, signal));
+    start('applying retention', (signal) =>
+      retain(() => this.config.retention, { ledger, clock, emit }, signal),
+    );
     const key = () => this.config.clientKey;
-    this.#loops.start('computing client keys', (signal) => computeClientKeys(ledger, key, clock, signal));
-    this.#loops.start('watching the other processes', (signal) => watchProcesses(this.#parts, signal));
+    start('computing client keys', (signal) => computeClientKeys(ledger, key, clock, signal));
+    start('watching the other processes', (signal) => watchProcesses(this.#parts, signal));
+    if (role.kind === 'run') start('looking for damage', (signal) => inspectLedger(ledger, emit, signal));
   }
 
   #startUnattended(): void {
-    const { ledger } = this.#parts;
-    this.#loops.start('looking for damage', (signal) => inspectLedger(ledger, this.#emit, signal));
-    this.#loops.start('watching for alerts', (signal) => watchAlerts(this.#parts, this.#reloader, signal));
-    this.#loops.start('sending heartbeats', (signal) =>
-      sendHeartbeats(this.#parts, () => this.#unready(), signal),
-    );
+    const start = (doing: string, run: Loop) => this.#loops.startWhileHeld('alerts', doing, run);
+    start('watching for alerts', (signal) => watchAlerts(this.#parts, this.#reloader, signal));
+    start('sending heartbeats', (signal) => sendHeartbeats(this.#parts, () => this.#unready(), signal));
     this.#startExporting();
   }
 
@@ -188,7 +193,7 @@ export class Daemon {
     const { exportStates: states, clock, random } = this.#parts;
     const parts = { states, dataDir: this.config.dataDir, clock, random, niceness: EXPORT_NICENESS };
     const onRunEnd = reportExports(this.#emit, clock);
-    this.#loops.start('exporting', (signal) =>
+    this.#loops.startWhileHeld('exports', 'exporting', (signal) =>
       exportOnSchedule(() => filesOf(this.config), parts, onRunEnd, signal),
     );
   }

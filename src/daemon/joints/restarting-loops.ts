@@ -1,21 +1,31 @@
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { Duties, Duty } from './duties.ts';
 
 const AFTER_FAULT_MS = 1_000;
+
+/** What loops work with. */
+interface LoopParts {
+  readonly clock: Clock;
+  readonly telemetry: Pick<Telemetry, 'emit' | 'logger'>;
+  readonly duties: Duties;
+}
+
+/** Runs until it returns or its signal aborts. */
+export type Loop = (signal: AbortSignal) => Promise<void>;
 
 /**
  * The loops of a daemon. Each runs until `stop`. If a loop throws, `Loops` reports the error and restarts that loop; the others continue.
  */
 export class Loops {
-  readonly #clock: Clock;
-  readonly #telemetry: Pick<Telemetry, 'emit' | 'logger'>;
+  readonly #parts: LoopParts;
   readonly #stopping = new AbortController();
+  readonly #retiring = new AbortController();
   readonly #running: Promise<void>[] = [];
 
-  constructor(clock: Clock, telemetry: Pick<Telemetry, 'emit' | 'logger'>) {
-    this.#clock = clock;
-    this.#telemetry = telemetry;
+  constructor(parts: LoopParts) {
+    this.#parts = parts;
   }
 
   /** Aborts when the loops must end. */
@@ -23,18 +33,35 @@ export class Loops {
     return this.#stopping.signal;
   }
 
+  /** Aborts when the loops must end after the work in progress, at the latest when `signal` aborts. */
+  get retiring(): AbortSignal {
+    return this.#retiring.signal;
+  }
+
   /**
-   * Runs a loop until it returns or is stopped, and restarts it after a fault. The log names the loop by `doing`, such as `polling main`.
+   * Runs a loop until it returns or is stopped, and restarts it after a fault. The log names the loop by `doing`, such as `releasing memory`.
    */
-  start(doing: string, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
-    const loop = this.#keepGoing(doing, run);
-    this.#running.push(loop);
-    return loop;
+  start(doing: string, run: Loop): Promise<void> {
+    return this.#track(this.#keepGoing(doing, run, this.signal));
+  }
+
+  /**
+   * Runs a loop as `start` does, but only while this process holds `duty`: the loop's signal also aborts when the duty is lost, and the loop
+   * runs again when the duty is taken again. The promise resolves when the loop has returned while the duty was held, or is stopped.
+   */
+  startWhileHeld(duty: Duty, doing: string, run: Loop): Promise<void> {
+    return this.#track(this.#keepHolding(duty, doing, run));
+  }
+
+  /** Starts no loop that still waits for its duty. Each running loop must end by itself when `retiring` aborts. */
+  retire(): void {
+    this.#retiring.abort();
   }
 
   /** Makes all loops end. */
   stop(): void {
     this.#stopping.abort();
+    this.#retiring.abort();
   }
 
   /** Resolves when all loops have ended. */
@@ -42,22 +69,52 @@ export class Loops {
     await Promise.allSettled(this.#running);
   }
 
-  async #keepGoing(doing: string, run: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  #track(loop: Promise<void>): Promise<void> {
+    this.#running.push(loop);
+    return loop;
+  }
+
+  async #keepHolding(duty: Duty, doing: string, run: Loop): Promise<void> {
+    for (;;) {
+      const lost = await this.#parts.duties.take(duty, this.retiring);
+      if (!lost) return;
+      await untilEither(this.signal, lost, (signal) => this.#keepGoing(doing, run, signal));
+      if (!lost.aborted) return;
+    }
+  }
+
+  async #keepGoing(doing: string, run: Loop, signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
-        return await run(this.signal);
+        return await run(signal);
       } catch (error) {
-        if (this.signal.aborted) return;
+        if (signal.aborted) return;
         this.#report(doing, error);
-        await this.#clock.sleep(AFTER_FAULT_MS, this.signal);
+        await this.#parts.clock.sleep(AFTER_FAULT_MS, signal);
       }
     }
   }
 
   #report(operation: string, error: unknown): void {
-    const { emit, logger } = this.#telemetry;
+    const { emit, logger } = this.#parts.telemetry;
     if (error instanceof LedgerError)
       emit({ type: 'ledger-failed', operation, reason: error.message, hint: error.hint });
     else logger.fault(operation, error);
+  }
+}
+
+/** Runs `work` with a signal that aborts when one of the two does. */
+async function untilEither(one: AbortSignal, other: AbortSignal, work: Loop): Promise<void> {
+  // Not `AbortSignal.any`: dispatch listens to its signal for every delivery, and listening to a dependent signal costs more.
+  const either = new AbortController();
+  const end = () => either.abort();
+  if (one.aborted || other.aborted) end();
+  one.addEventListener('abort', end, { once: true });
+  other.addEventListener('abort', end, { once: true });
+  try {
+    await work(either.signal);
+  } finally {
+    one.removeEventListener('abort', end);
+    other.removeEventListener('abort', end);
   }
 }

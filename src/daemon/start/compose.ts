@@ -24,6 +24,7 @@ import { createTelemetry, type Telemetry, type TelemetryOptions } from '../../te
 import type { TracingParts } from '../../telemetry/tracing.ts';
 import { Paces } from '../joints/batch-rate.ts';
 import { deliverBatch } from '../joints/deliver.ts';
+import { type Duties, everyDuty } from '../joints/duties.ts';
 import { openCarrier } from '../joints/open-carrier.ts';
 import { PollFailures } from '../joints/poll-failures.ts';
 import { Wakes } from '../joints/wake.ts';
@@ -59,11 +60,15 @@ export interface DaemonOptions {
   /** Clock for a test, in place of the system clock. If it is set, the ledger runs in the caller's thread. */
   readonly clock?: Clock;
   readonly random?: Random;
+  /** Which work this process does for the whole installation. Absent: all of it, because this process holds the data directory. */
+  readonly duties?: Duties;
 }
 
 /** Parts that stay open while leadsync runs. Sinks and sources are replaced on reload. */
 export interface Parts {
   readonly role: Role;
+  /** Which work this process does for the whole installation. */
+  readonly duties: Duties;
   /** Whether this process makes attempts. */
   readonly delivers: boolean;
   /** The configuration in force. */
@@ -157,6 +162,7 @@ export async function compose(
   closers.push(() => carrier.close(0));
   return {
     role,
+    duties: options.duties ?? everyDuty,
     delivers,
     current,
     openSinks,

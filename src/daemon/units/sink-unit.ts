@@ -25,7 +25,7 @@ export class SinkUnit {
   constructor(config: Config, sink: SinkConfig, parts: Parts) {
     this.#name = sink.name;
     this.#parts = parts;
-    this.#loops = new Loops(parts.clock, parts.telemetry);
+    this.#loops = new Loops(parts);
     const open = parts.openSinks.open(sink);
     if (parts.delivers) this.#check(open, columnsOfDefinition(sink.mapping, config.clientKey));
     this.owed = parts.role.kind === 'worker' ? Promise.resolve() : this.#startDispatch(config, sink, open);
@@ -57,8 +57,11 @@ export class SinkUnit {
     const request = { max: batch.max, waitMs, ...claimLimits(config, sink, attemptLeaseMs(open)) };
     // Attempts that hang at the former destination must not use up the window of the current one.
     const requestNow = () => ({ ...request, window: request.window + openSinks.retiring(name) });
-    this.#loops.start(`dispatching to ${name}`, (signal) => dispatch(name, requestNow, parts, signal));
-    return this.#loops.start(`backfilling ${name}`, (signal) => backfill(name, parts, signal));
+    const duty = `dispatch:${name}` as const;
+    this.#loops.startWhileHeld(duty, `dispatching to ${name}`, (signal) =>
+      dispatch(name, requestNow, parts, signal),
+    );
+    return this.#loops.startWhileHeld(duty, `backfilling ${name}`, (signal) => backfill(name, parts, signal));
   }
 
   /** Updates the sink's mirror once, if it has one. */
@@ -76,7 +79,7 @@ export class SinkUnit {
     const mirror = this.#mirror;
     const parts = this.#mirrorParts();
     if (mirror)
-      this.#loops.start(`mirroring the ledger to ${this.#name}`, (signal) =>
+      this.#loops.startWhileHeld(`mirror:${this.#name}`, `mirroring the ledger to ${this.#name}`, (signal) =>
         mirrorLedger(mirror, parts, signal),
       );
   }

@@ -12,7 +12,6 @@ export class SourceUnit {
   readonly #config: SourceConfig;
   readonly #parts: Parts;
   readonly #loops: Loops;
-  readonly #retired = new AbortController();
   readonly #request = new PollRequest();
   #source: Source | undefined;
 
@@ -20,7 +19,7 @@ export class SourceUnit {
   constructor(config: SourceConfig, parts: Parts) {
     this.#config = config;
     this.#parts = parts;
-    this.#loops = new Loops(parts.clock, parts.telemetry);
+    this.#loops = new Loops(parts);
   }
 
   /** Returns when the current access token expires; undefined if there is none. */
@@ -32,11 +31,12 @@ export class SourceUnit {
   startPolling(after: Promise<unknown> = Promise.resolve()): void {
     const { name, poll: schedule } = this.#config;
     const { random } = this.#parts;
-    this.#loops.start(`polling ${name}`, async (signal) => {
+    const { retiring } = this.#loops;
+    this.#loops.startWhileHeld(`poll:${name}`, `polling ${name}`, async (signal) => {
       await after;
-      if (signal.aborted || this.#retired.signal.aborted) return;
+      if (signal.aborted || retiring.aborted) return;
       const parts = { ...this.#pollParts(), schedule, random, request: this.#request };
-      await pollLoop({ ...parts, retired: this.#retired.signal }, signal);
+      await pollLoop({ ...parts, retired: retiring }, signal);
     });
   }
 
@@ -52,7 +52,7 @@ export class SourceUnit {
 
   /** Starts no further poll. Resolves when the poll in progress has ended and the source is closed. */
   async retire(): Promise<void> {
-    this.#retired.abort();
+    this.#loops.retire();
     await this.#loops.ended();
     await this.#source?.close();
   }
@@ -60,7 +60,6 @@ export class SourceUnit {
   /** Aborts the poll in progress; a token renewal gets `graceMs` to finish. Resolves when both have ended. */
   async stop(graceMs: number): Promise<void> {
     this.#loops.stop();
-    this.#retired.abort();
     await this.#loops.ended();
     await this.#source?.close(graceMs);
   }
