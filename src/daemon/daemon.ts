@@ -87,7 +87,7 @@ export class Daemon {
   }
 
   async #start(listen: DaemonOptions['admin']): Promise<void> {
-    const { role, ledger, carrier } = this.#parts;
+    const { role, ledger, processes, carrier } = this.#parts;
     if (listen) await this.#openAdmin(listen);
     this.#emit({
       type: 'started',
@@ -101,7 +101,7 @@ export class Daemon {
     if (changes.length > 0) this.#emit({ type: 'configured', changes });
     await this.#installation.declare();
     if (role.kind !== 'worker') {
-      await reclaimAtStart(ledger, this.config.dataDir, this.#parts.clock.now());
+      await reclaimAtStart(ledger, processes, this.#parts.clock.now());
       const leads = await reapplyErasures(ledger, this.config);
       if (leads > 0) this.#emit({ type: 'erased-again', leads });
     }

@@ -9,7 +9,7 @@ import { printStamp } from '../platform/text/human-readable.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import { isLedgerMissing } from './opening/new-ledger.ts';
 import { DataDirInUse, holdDataDir, ledgerFile } from './opening/open-ledger.ts';
-import { hasLiveProcess } from './opening/reclaim-leases.ts';
+import { hasLiveProcess } from './opening/processes.ts';
 
 /** Result of a recovery. */
 export interface Recovery {

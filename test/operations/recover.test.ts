@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { DEFAULT_RETRY } from '../../src/config/options/sink-options.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { holdOwnProcessLock } from '../../src/operations/opening/reclaim-leases.ts';
+import { processesOf } from '../../src/operations/opening/processes.ts';
 import { recoverLedger } from '../../src/operations/recover.ts';
 import { aUsedLedger, type UsedLedger, withLedger } from '../ledger/recovery/a-used-ledger.ts';
 import { PageMap } from '../ledger/recovery/damage.ts';
@@ -50,8 +50,8 @@ const meanwhile: readonly (readonly [string, (damaged: Damaged) => void, object]
   [
     'is a worker that starts',
     ({ dataDir }) => {
-      const lock = holdOwnProcessLock(dataDir, 'aworker');
-      onTestFinished(() => lock.release());
+      const lock = processesOf(dataDir).join('aworker');
+      onTestFinished(async () => (await lock).release());
     },
     { name: 'DataDirInUse' },
   ],

@@ -1,5 +1,3 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { backfill } from '../../src/daemon/joints/backfill.ts';
 import { attemptLeaseMs, deliverBatch } from '../../src/daemon/joints/deliver.ts';
 import { dispatch } from '../../src/daemon/joints/dispatch.ts';
@@ -15,8 +13,7 @@ import type { LeadEvent } from '../../src/leads/delivery.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { CompiledMappings } from '../../src/mapping/compiled-mappings.ts';
 import type { OpenSink } from '../../src/operations/opening/open-sinks.ts';
-import { holdOwnProcessLock, reclaimLeases } from '../../src/operations/opening/reclaim-leases.ts';
-import { isProcessDead } from '../../src/platform/files/process-lock.ts';
+import { reclaimLeases } from '../../src/operations/opening/reclaim-leases.ts';
 import { Secret } from '../../src/platform/options/secret.ts';
 import type { Clock } from '../../src/platform/time/clock.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
@@ -91,7 +88,6 @@ export class SimulatedProcess {
   readonly #open = new Map<string, OpenSink>();
   readonly #ledger: Ledger;
   readonly #drop: () => void;
-  readonly #sign: { release(): void };
   readonly #carrier: Carrier;
   #shown: Shown = new Map();
 
@@ -112,7 +108,6 @@ export class SimulatedProcess {
       shown: () => this.#shown,
       versions: new Versions(parts.store.observer),
     });
-    this.#sign = holdOwnProcessLock(parts.store.folder, parts.holder);
     this.#carrier = this.#openCarrier();
   }
 
@@ -128,7 +123,7 @@ export class SimulatedProcess {
     if (!this.duties.runs) return;
     const { sinks, store } = this.#parts;
     await this.#ledger.declareSinks(sinks);
-    await reclaimLeases(this.#ledger, store.folder);
+    await reclaimLeases(this.#ledger, store.processes);
     this.#startDispatch();
     this.#loop((signal) => pollLoop(this.#pollParts(), signal));
   }
@@ -138,14 +133,12 @@ export class SimulatedProcess {
     if (this.#carrier instanceof RedisCarrier) this.#carrier.setSilent(isSilent);
   }
 
-  /** Dies as by a signal that cannot be caught: the operating system releases the process lock and leaves its file. */
+  /** Dies as by a signal that cannot be caught. */
   die(): void {
     const { store, holder } = this.#parts;
     if (this.life.isDead) return;
     this.#end();
-    const signs = join(store.folder, 'processes');
-    writeFileSync(join(signs, `${holder}.lock`), '');
-    if (!isProcessDead(signs, holder)) throw new Error(`nobody could tell that ${this.life.name} is dead`);
+    store.processes.kill(holder);
   }
 
   freeze(): void {
@@ -170,7 +163,6 @@ export class SimulatedProcess {
     this.life.die();
     this.#drop();
     this.#stopping.abort();
-    this.#sign.release();
   }
 
   #openCarrier(): Carrier {
@@ -247,7 +239,7 @@ export class SimulatedProcess {
   async #watchProcesses(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.#clock.sleep(WATCH_PROCESSES_MS, signal);
-      const freed = await reclaimLeases(this.#ledger, this.#parts.store.folder);
+      const freed = await reclaimLeases(this.#ledger, this.#parts.store.processes);
       if (freed + (await this.#ledger.finishReplays()) > 0) this.#wakeAll();
     }
   }

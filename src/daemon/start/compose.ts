@@ -9,7 +9,7 @@ import { diskSizes } from '../../operations/disk-space.ts';
 import { removeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
 import { holdDataDir, openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { OpenSinks } from '../../operations/opening/open-sinks.ts';
-import { holdOwnProcessLock } from '../../operations/opening/reclaim-leases.ts';
+import { type Processes, processesOf } from '../../operations/opening/processes.ts';
 import { disk } from '../../platform/files/file-system.ts';
 import type { Closers } from '../../platform/process/closers.ts';
 import { rewriteCommands } from '../../platform/process/typed-command.ts';
@@ -75,6 +75,8 @@ export interface Parts {
   readonly current: { config: Config };
   readonly openSinks: OpenSinks;
   readonly ledger: Ledger;
+  /** The processes that work on the ledger, including this one. */
+  readonly processes: Processes;
   readonly carrier: Carrier;
   readonly exportStates: ExportStates;
   readonly telemetry: Telemetry;
@@ -116,7 +118,8 @@ export async function compose(
     removeAdminEndpoint(config.dataDir); // a killed process leaves its file behind
     await waitToStart(options, clock);
   }
-  const ledger = await openLedger(current, { ...options, create: polls }, closers);
+  const processes = processesOf(config.dataDir);
+  const ledger = await openLedger(current, { ...options, create: polls, processes }, closers);
   const pollFailures = new PollFailures(clock);
   const tracing = await openTracing({
     env: options.env ?? {},
@@ -167,6 +170,7 @@ export async function compose(
     current,
     openSinks,
     ledger,
+    processes,
     carrier,
     exportStates,
     telemetry,
@@ -181,7 +185,12 @@ export async function compose(
 
 async function openLedger(
   current: Parts['current'],
-  { create, clock, random = Math.random }: { create: boolean } & Pick<DaemonOptions, 'clock' | 'random'>,
+  {
+    create,
+    processes,
+    clock,
+    random = Math.random,
+  }: { create: boolean; processes: Processes } & Pick<DaemonOptions, 'clock' | 'random'>,
   closers: Closers,
 ): Promise<Ledger> {
   const { config } = current;
@@ -193,8 +202,8 @@ async function openLedger(
     : await openThreadedLedger(config.dataDir, parts);
   closers.push(() => ledger.close());
   if (create) closers.push(() => ledger.recordProgress());
-  const processLock = holdOwnProcessLock(config.dataDir, holder);
-  closers.push(() => processLock.release());
+  const own = await processes.join(holder);
+  closers.push(() => own.release());
   return ledger;
 }
 

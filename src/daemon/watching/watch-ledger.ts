@@ -27,12 +27,12 @@ export async function watchExternalWrites(
 
 /** Reclaims the leases of killed processes and finishes the replays that those processes had begun. */
 export async function watchProcesses(
-  { ledger, clock, wakes, current }: Parts,
+  { ledger, processes, clock, wakes }: Parts,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     await nextBeat(clock, CHECK_PROCESSES_MS, signal);
-    const reclaimed = await reclaimLeases(ledger, current.config.dataDir);
+    const reclaimed = await reclaimLeases(ledger, processes);
     if (reclaimed + (await ledger.finishReplays()) > 0) wakes.notifyAll();
   }
 }

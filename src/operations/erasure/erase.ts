@@ -17,6 +17,7 @@ import type { Sink } from '../../sinks/sink.ts';
 import { SinkUnavailable } from '../../sinks/sink-unavailable.ts';
 import { isDataDirInUse } from '../opening/open-ledger.ts';
 import { openSink } from '../opening/open-sinks.ts';
+import { processesOf } from '../opening/processes.ts';
 import { reclaimLeases } from '../opening/reclaim-leases.ts';
 import type { Certificate, PlaceReport } from './certificate.ts';
 import { recordErasures } from './erasure-journal.ts';
@@ -116,7 +117,7 @@ export async function erase(
   parts: EraseParts,
 ): Promise<Certificate> {
   const { ledger, clock } = parts;
-  await reclaimLeases(ledger, dataDir); // an attempt whose process was killed must not delay the erasure
+  await reclaimLeases(ledger, processesOf(dataDir)); // an attempt whose process was killed must not delay the erasure
   await recordErasures(dataDir, person.leads);
   const { underWay, ...erased } = await eraseFromLedger(person, sinksWithErasedEvents(sinks), parts);
   reach('erased');

@@ -21,7 +21,7 @@ import { ERASURES, mergeErasures } from '../erasure/erasure-journal.ts';
 import { setAside } from '../opening/accept-ledger.ts';
 import { isLedgerMissing } from '../opening/new-ledger.ts';
 import { DataDirInUse, DataDirUnusable, holdDataDir, ledgerFile } from '../opening/open-ledger.ts';
-import { hasLiveProcess } from '../opening/reclaim-leases.ts';
+import { hasLiveProcess } from '../opening/processes.ts';
 
 /** What to restore, and what the operator allows. */
 export interface RestoreRequest {

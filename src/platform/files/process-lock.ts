@@ -9,92 +9,99 @@ interface ProcessLock {
   readonly inode: number;
 }
 
-/** The process locks that this process holds, by the path of the lock file. A lock stays here even if its file was deleted. */
-const own = new Map<string, ProcessLock>();
-
-/**
- * Takes and holds a process lock, which shows other processes on this machine that this process is alive. The operating system releases the
- * lock when the process ends, however it ends. `name` has to consist of letters and digits, and must never be used again.
- */
-export function holdProcessLock(folder: string, name: string): { release(): void } {
-  const file = fileOf(folder, name);
-  own.set(file, makeProcessLock(file));
-  return {
-    release: () => {
-      own.get(file)?.lock.release();
-      own.delete(file);
-      rmSync(file, { force: true });
-    },
-  };
-}
-
-/** Restores the lock files of this process in a folder if they were deleted or replaced. */
-export function restoreProcessLocks(folder: string): void {
-  for (const [file, { lock, inode }] of own) {
-    if (dirname(file) !== folder || statSync(file, { throwIfNoEntry: false })?.ino === inode) continue;
-    own.set(file, makeProcessLock(file));
-    lock.release();
-  }
-}
-
-/**
- * Whether a process is known to be dead: its lock file exists and is not locked. A missing file proves nothing, because the file of a
- * live process may have been deleted.
- */
-export function isProcessDead(folder: string, name: string): boolean {
-  const file = fileOf(folder, name);
-  if (own.has(file) || !existsSync(file)) return false;
-  try {
-    acquireLock(file).release();
-    return true;
-  } catch (error) {
-    if (error instanceof LockHeld) return false;
-    throw error;
-  }
-}
-
 /** Minimum age of a lock file that can show that a process is dead, in ms: the process may be about to lock a younger file. */
 const SETTLED_MS = 60_000;
 
 /**
- * Returns the names of the processes that are known to be dead by their lock files in a folder. Leaves out lock files younger than
- * `SETTLED_MS`.
+ * The processes of this machine that show by a lock file in a folder that they are alive. The operating system releases the lock of a process
+ * when the process ends, however it ends.
  */
-export function deadProcesses(folder: string, now: Date): readonly string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .filter((file) => file.endsWith('.lock'))
-    .filter(
-      (file) => now.getTime() - (modifiedAtMs(join(folder, file)) ?? Number.POSITIVE_INFINITY) > SETTLED_MS,
-    )
-    .map((file) => file.slice(0, -'.lock'.length))
-    .filter((name) => isProcessDead(folder, name));
-}
+export class ProcessLocks {
+  readonly #folder: string;
+  /** The locks that this process holds here, by name. A lock stays here even if its file was deleted. */
+  readonly #own = new Map<string, ProcessLock>();
 
-/** Returns the names of the processes that have a lock file in a folder and may be alive. */
-export function liveProcesses(folder: string): readonly string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
-    .filter((file) => file.endsWith('.lock'))
-    .map((file) => file.slice(0, -'.lock'.length))
-    .filter((name) => !isProcessDead(folder, name));
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Takes and holds the lock of a process. `name` has to consist of letters and digits, and must never be used again. */
+  async join(name: string): Promise<{ release(): void }> {
+    this.#own.set(name, makeProcessLock(this.#fileOf(name)));
+    return {
+      release: () => {
+        this.#own.get(name)?.lock.release();
+        this.#own.delete(name);
+        rmSync(this.#fileOf(name), { force: true });
+      },
+    };
+  }
+
+  /**
+   * Returns the processes among `names` whose lock file exists and is not locked. A missing file proves nothing, because the file of a live
+   * process may have been deleted. For the same reason, restores the lock files of this process if they were deleted or replaced.
+   */
+  async deadAmong(names: readonly string[]): Promise<readonly string[]> {
+    this.#restore();
+    return names.filter((name) => this.#isDead(name));
+  }
+
+  /** Returns the dead processes that have a lock file. Leaves out lock files younger than `SETTLED_MS`. */
+  async dead(now: Date): Promise<readonly string[]> {
+    const isSettled = (name: string) =>
+      now.getTime() - (modifiedAtMs(this.#fileOf(name)) ?? Number.POSITIVE_INFINITY) > SETTLED_MS;
+    return this.#names().filter((name) => isSettled(name) && this.#isDead(name));
+  }
+
+  /** Whether a process that has a lock file may be alive. */
+  isAnyAlive(): boolean {
+    return this.#names().some((name) => !this.#isDead(name));
+  }
+
+  /** Removes the lock file of a dead process. */
+  async forget(name: string): Promise<void> {
+    rmSync(this.#fileOf(name), { force: true });
+  }
+
+  #restore(): void {
+    for (const [name, { lock, inode }] of this.#own) {
+      const file = this.#fileOf(name);
+      if (statSync(file, { throwIfNoEntry: false })?.ino === inode) continue;
+      this.#own.set(name, makeProcessLock(file));
+      lock.release();
+    }
+  }
+
+  #isDead(name: string): boolean {
+    const file = this.#fileOf(name);
+    if (this.#own.has(name) || !existsSync(file)) return false;
+    try {
+      acquireLock(file).release();
+      return true;
+    } catch (error) {
+      if (error instanceof LockHeld) return false;
+      throw error;
+    }
+  }
+
+  #names(): readonly string[] {
+    if (!existsSync(this.#folder)) return [];
+    return readdirSync(this.#folder)
+      .filter((file) => file.endsWith('.lock'))
+      .map((file) => file.slice(0, -'.lock'.length));
+  }
+
+  #fileOf(name: string): string {
+    return join(this.#folder, `${name.replace(/[^0-9a-z]/gi, '_')}.lock`);
+  }
 }
 
 function modifiedAtMs(file: string): number | undefined {
   return statSync(file, { throwIfNoEntry: false })?.mtimeMs;
 }
 
-/** Removes the lock file of a dead process. */
-export function removeProcessLock(folder: string, name: string): void {
-  rmSync(fileOf(folder, name), { force: true });
-}
-
 function makeProcessLock(file: string): ProcessLock {
   makeFolderSync(dirname(file), 0o700);
   const lock = acquireLock(file);
   return { lock, inode: statSync(file).ino };
-}
-
-function fileOf(folder: string, name: string): string {
-  return join(folder, `${name.replace(/[^0-9a-z]/gi, '_')}.lock`);
 }

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
-import { holdOwnProcessLock } from '../../../src/operations/opening/reclaim-leases.ts';
+import { processesOf } from '../../../src/operations/opening/processes.ts';
 import { aListedLead } from '../../support/scene/a-lead.ts';
 import { Install } from '../an-install.ts';
 
@@ -412,16 +412,16 @@ describe('leadsync restore', () => {
     const install = await anInstall();
     const backup = await aBackup(install);
     const before = readFileSync(inData(install, 'ledger.db'));
-    let worker: { release(): void } | undefined;
+    let worker: Promise<{ release(): void }> | undefined;
     const watcher = watch(inData(install, ''), (_, name) => {
-      if (name === 'ledger.db.restoring') worker ??= holdOwnProcessLock(inData(install, ''), 'worker1');
+      if (name === 'ledger.db.restoring') worker ??= processesOf(inData(install, '')).join('worker1');
     });
     expect(await install.run(['restore', backup, '--yes', '--replace'])).toMatchObject({
       code: 75,
       stderr: expect.stringMatching(/A worker uses the data directory/),
     });
     watcher.close();
-    worker?.release();
+    (await worker)?.release();
     expect(readFileSync(inData(install, 'ledger.db'))).toEqual(before);
   });
 

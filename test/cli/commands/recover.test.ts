@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { holdDataDir } from '../../../src/operations/opening/open-ledger.ts';
-import { holdOwnProcessLock } from '../../../src/operations/opening/reclaim-leases.ts';
+import { processesOf } from '../../../src/operations/opening/processes.ts';
 import { aUsedLedger, rowsOf, withLedger } from '../../ledger/recovery/a-used-ledger.ts';
 import { overwritePage, PageMap } from '../../ledger/recovery/damage.ts';
 import { Install } from '../an-install.ts';
@@ -99,7 +99,7 @@ test('refuses while a leadsync holds the data directory, or a worker lives', asy
   const held = holdDataDir(dataDir);
   expect(await install.run(['recover', '--yes'])).toMatchObject({ code: 75, stdout: '' });
   held.release();
-  const life = holdOwnProcessLock(dataDir, 'worker1');
+  const life = await processesOf(dataDir).join('worker1');
   expect(await install.run(['recover', '--yes'])).toMatchObject({
     code: 75,
     stderr: expect.stringMatching(/worker/),

@@ -1,11 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import {
-  holdOwnProcessLock,
-  reclaimAtStart,
-  reclaimLeases,
-} from '../../../src/operations/opening/reclaim-leases.ts';
+import { processesOf } from '../../../src/operations/opening/processes.ts';
+import { reclaimAtStart, reclaimLeases } from '../../../src/operations/opening/reclaim-leases.ts';
 import { isLocked } from '../../../src/platform/files/lock.ts';
 import { Bench } from '../../daemon/joints/bench.ts';
 import { hanging } from '../../daemon/joints/fakes.ts';
@@ -22,23 +19,23 @@ async function underWay() {
   bench.sink.answer = hanging;
   await bench.list(1);
   expect(bench.sink.attempts).toHaveLength(1);
-  return { dataDir, folder, sign: join(folder, `${HOLDER}.lock`), bench };
+  return { processes: processesOf(dataDir), folder, sign: join(folder, `${HOLDER}.lock`), bench };
 }
 
 /** The same, of a process that shows that it lives: this one. */
 async function ownUnderWay() {
   const own = await underWay();
-  const life = holdOwnProcessLock(own.dataDir, HOLDER);
+  const life = await own.processes.join(HOLDER);
   onTestFinished(() => life.release());
   return own;
 }
 
 describe('what this process attempts', () => {
   it('is not freed when somebody deletes its sign, and the sign is made anew', async () => {
-    const { dataDir, folder, sign, bench } = await ownUnderWay();
+    const { processes, folder, sign, bench } = await ownUnderWay();
     for (const lost of [folder, sign]) {
       rmSync(lost, { recursive: true });
-      expect(await reclaimLeases(bench.ledger, dataDir)).toBe(0);
+      expect(await reclaimLeases(bench.ledger, processes)).toBe(0);
       expect(isLocked(sign)).toBe(true);
     }
     bench.wake.notify();
@@ -47,61 +44,61 @@ describe('what this process attempts', () => {
   });
 
   it('is not freed when somebody puts another file in the place of its sign', async () => {
-    const { dataDir, sign, bench } = await ownUnderWay();
+    const { processes, sign, bench } = await ownUnderWay();
     const replace = () => {
       rmSync(sign);
       writeFileSync(sign, '');
     };
     replace();
-    expect(await reclaimLeases(bench.ledger, dataDir)).toBe(0);
+    expect(await reclaimLeases(bench.ledger, processes)).toBe(0);
     expect(isLocked(sign)).toBe(true);
     const looking = vi.spyOn(bench.ledger, 'holders').mockImplementationOnce(async () => {
       replace();
       return [HOLDER];
     });
     onTestFinished(() => looking.mockRestore());
-    expect(await reclaimLeases(bench.ledger, dataDir)).toBe(0);
+    expect(await reclaimLeases(bench.ledger, processes)).toBe(0);
   });
 });
 
 describe('what another process attempts', () => {
   it('is not freed when its sign is missing: it may live', async () => {
-    const { dataDir, bench } = await underWay();
-    expect(await reclaimLeases(bench.ledger, dataDir)).toBe(0);
+    const { processes, bench } = await underWay();
+    expect(await reclaimLeases(bench.ledger, processes)).toBe(0);
   });
 
   it('is freed once its sign is there and held by nobody; then the sign goes', async () => {
-    const { dataDir, folder, sign, bench } = await underWay();
+    const { processes, folder, sign, bench } = await underWay();
     mkdirSync(folder);
     writeFileSync(sign, '');
     const ending = vi
       .spyOn(bench.ledger, 'reclaimLeases')
       .mockRejectedValueOnce(new Error('the disk is full'));
     onTestFinished(() => ending.mockRestore());
-    await expect(reclaimLeases(bench.ledger, dataDir)).rejects.toThrow('the disk is full');
-    expect(await reclaimLeases(bench.ledger, dataDir)).toBe(1);
+    await expect(reclaimLeases(bench.ledger, processes)).rejects.toThrow('the disk is full');
+    expect(await reclaimLeases(bench.ledger, processes)).toBe(1);
     expect(existsSync(sign)).toBe(false);
   });
 });
 
 it('at the start the signs of processes that were killed while idle go, and nobody else’s', async () => {
-  const { dataDir, folder, bench } = await underWay();
-  const life = holdOwnProcessLock(dataDir, 'alive');
+  const { processes, folder, bench } = await underWay();
+  const life = await processes.join('alive');
   onTestFinished(() => life.release());
   const long = new Date(Date.now() - 3_600_000);
   for (const name of ['idle1', 'idle2', HOLDER, 'starting']) writeFileSync(join(folder, `${name}.lock`), '');
   for (const name of ['idle1', 'idle2', HOLDER, 'alive'])
     utimesSync(join(folder, `${name}.lock`), long, long);
   const ending = vi.spyOn(bench.ledger, 'reclaimLeases');
-  await reclaimAtStart(bench.ledger, dataDir, new Date());
+  await reclaimAtStart(bench.ledger, processes, new Date());
   expect(readdirSync(folder).toSorted()).toEqual(['alive.lock', 'starting.lock']);
   // The one that attempted something was freed first: its sign tells that it is dead.
   expect(ending).toHaveBeenCalledWith(HOLDER);
 });
 
-it('a sign that is released is gone', () => {
+it('a sign that is released is gone', async () => {
   const dataDir = tempDir();
-  const life = holdOwnProcessLock(dataDir, HOLDER);
+  const life = await processesOf(dataDir).join(HOLDER);
   const sign = join(dataDir, 'processes', `${HOLDER}.lock`);
   expect(isLocked(sign)).toBe(true);
   life.release();

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -7,6 +7,7 @@ import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
 import { openLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import type { Clock, Random } from '../../../src/platform/time/clock.ts';
 import type { Life } from '../life.ts';
+import { SignsOfLife } from './signs-of-life.ts';
 
 /** A RAM disk if there is one: a run writes thousands of small transactions. */
 const PLACE = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
@@ -34,7 +35,9 @@ interface StoreParts {
 
 /** The data directory of a run: a real ledger in a real file, which outlives the simulated processes. */
 export class Store {
-  readonly folder: string;
+  readonly #folder: string;
+  /** The processes that work on the ledger. */
+  readonly processes = new SignsOfLife();
   readonly #parts: StoreParts;
   readonly #connections = new Set<Connection>();
   #observer: Database.Database | undefined;
@@ -45,14 +48,13 @@ export class Store {
 
   constructor(parts: StoreParts) {
     this.#parts = parts;
-    this.folder = mkdtempSync(join(PLACE, 'leadsync-simulation-'));
-    mkdirSync(join(this.folder, 'processes'));
+    this.#folder = mkdtempSync(join(PLACE, 'leadsync-simulation-'));
     empty ??= emptyLedger(parts);
     writeFileSync(this.#file, empty);
   }
 
   get #file(): string {
-    return join(this.folder, 'ledger.db');
+    return join(this.#folder, 'ledger.db');
   }
 
   /** Opens the ledger for a process. @throws LedgerError */
@@ -114,7 +116,7 @@ export class Store {
   remove(): void {
     this.#observer?.close();
     for (const connection of this.#connections) connection.db.close();
-    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.#folder, { recursive: true, force: true });
   }
 
   #beforeBegin(): void {

@@ -1,0 +1,27 @@
+import { join } from 'node:path';
+import { ProcessLocks } from '../../platform/files/process-lock.ts';
+
+/** The processes that work on one ledger, by the names under which the ledger records their leases. */
+export interface Processes {
+  /** Shows the other processes that this one is alive, until `release`. `name` must never be used again. */
+  join(name: string): Promise<{ release(): void }>;
+  /**
+   * Returns the processes among `names` that are known to be dead. A process that never joined, or has left, may be alive. Makes sure that
+   * the other processes still see that this one is alive.
+   */
+  deadAmong(names: readonly string[]): Promise<readonly string[]>;
+  /** Returns all processes that joined, have not left, and are known to be dead. May leave out those that joined in the last minute. */
+  dead(now: Date): Promise<readonly string[]>;
+  /** Forgets a dead process. */
+  forget(name: string): Promise<void>;
+}
+
+/** Returns the processes that work on the ledger in a data directory. */
+export function processesOf(dataDir: string): ProcessLocks & Processes {
+  return new ProcessLocks(join(dataDir, 'processes'));
+}
+
+/** Whether any process that uses a data directory may be alive, including workers, which do not lock the directory itself. */
+export function hasLiveProcess(dataDir: string): boolean {
+  return processesOf(dataDir).isAnyAlive();
+}
