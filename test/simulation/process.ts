@@ -29,8 +29,8 @@ import type { Shown, SimulatedService } from './outside/service.ts';
 import type { Store } from './outside/store.ts';
 import { clockOf } from './outside/time.ts';
 
-/** The duties of a process. */
-export interface Duties {
+/** What a process does. */
+export interface Role {
   /** Whether it polls and dispatches. */
   readonly runs: boolean;
   /** Whether it makes attempts. */
@@ -50,7 +50,7 @@ export interface SinkSetup {
 
 export interface ProcessParts {
   readonly life: Life;
-  readonly duties: Duties;
+  readonly role: Role;
   readonly sinks: readonly SinkSetup[];
   readonly pollEveryMs: number;
   readonly store: Store;
@@ -78,7 +78,7 @@ const AFTER_FAULT_MS = 1_000;
 /** A leadsync composed of the same parts as the daemon; everything around it is simulated. */
 export class SimulatedProcess {
   readonly life: Life;
-  readonly duties: Duties;
+  readonly role: Role;
   readonly #parts: ProcessParts;
   readonly #clock: Clock;
   readonly #emit: Emit;
@@ -95,7 +95,7 @@ export class SimulatedProcess {
   constructor(parts: ProcessParts) {
     this.#parts = parts;
     this.life = parts.life;
-    this.duties = parts.duties;
+    this.role = parts.role;
     this.#clock = clockOf(parts.life, parts.clock);
     this.#emit = (event) => this.life.isDead || parts.emit(event);
     for (const sink of parts.sinks) this.#wakes.set(sink.name, new Wake(this.#clock));
@@ -120,7 +120,7 @@ export class SimulatedProcess {
   async start(): Promise<void> {
     const parts = { ledger: this.#ledger, carrier: this.#carrier, clock: this.#clock, emit: this.#emit };
     for (const { name } of this.#parts.sinks) this.#loop((signal) => watchWorkers(name, parts, signal));
-    if (!this.duties.runs) return;
+    if (!this.role.runs) return;
     const { sinks, store } = this.#parts;
     await this.#ledger.declareSinks(sinks);
     await reclaimLeases(this.#ledger, store.processes);
@@ -166,7 +166,7 @@ export class SimulatedProcess {
   }
 
   #openCarrier(): Carrier {
-    const { redis, sinks, duties, openSink } = this.#parts;
+    const { redis, sinks, role, openSink } = this.#parts;
     for (const sink of sinks)
       this.#open.set(sink.name, { sink: openSink(sink, this.life), budgetMs: BUDGET_MS });
     const attempt = deliverBatch({
@@ -178,7 +178,7 @@ export class SimulatedProcess {
       onSettled: (sink) => this.#wakes.get(sink)?.notify(),
     });
     if (!redis) return new InProcessCarrier(attempt, this.#clock);
-    const works = duties.delivers ? attempt : undefined;
+    const works = role.delivers ? attempt : undefined;
     const { life } = this;
     const carrier = new RedisCarrier({
       redis,

@@ -5,7 +5,7 @@ import type { Chance } from './chance.ts';
 import type { Witness } from './judging/witness.ts';
 import { Life, type Trap } from './life.ts';
 import type { SimulatedRedis } from './outside/redis.ts';
-import { type Duties, type ProcessParts, SimulatedProcess } from './process.ts';
+import { type ProcessParts, type Role, SimulatedProcess } from './process.ts';
 
 const NOBODY = new AbortController().signal;
 /** Time after which a process that could not start is started again, in ms, as by a supervisor. */
@@ -13,7 +13,7 @@ const START_AGAIN_MS = 5_000;
 
 /** A place in the run: when its process ends, another takes its place. */
 interface Place {
-  readonly duties: Duties;
+  readonly role: Role;
   process: SimulatedProcess | undefined;
 }
 
@@ -25,7 +25,7 @@ interface Around {
   /** Returns what a process finds when it starts. */
   readonly parts: () => Omit<
     ProcessParts,
-    'life' | 'duties' | 'holder' | 'random' | 'clock' | 'witness' | 'redis' | 'emit'
+    'life' | 'role' | 'holder' | 'random' | 'clock' | 'witness' | 'redis' | 'emit'
   >;
   readonly onEvent: (life: Life, event: Event) => void;
   readonly narrate: (line: string) => void;
@@ -41,10 +41,10 @@ export class Processes {
   /** The number of processes that ended without being asked. */
   deaths = 0;
 
-  constructor(duties: readonly Duties[], around: Around) {
+  constructor(roles: readonly Role[], around: Around) {
     this.#around = around;
     this.#random = around.chance.random;
-    this.#places = duties.map((one) => ({ duties: one, process: undefined }));
+    this.#places = roles.map((one) => ({ role: one, process: undefined }));
   }
 
   startAll(): void {
@@ -105,7 +105,7 @@ export class Processes {
     this.#starts += 1;
     const life = new Life(`process ${this.#starts}`, (kind) => this.#sprung(place, kind));
     const emit = (event: Event) => onEvent(life, event);
-    const own = { life, duties: place.duties, holder: chance.hex(), random: this.#random };
+    const own = { life, role: place.role, holder: chance.hex(), random: this.#random };
     try {
       place.process = new SimulatedProcess({ ...parts(), ...own, clock, witness, redis, emit });
     } catch (error) {

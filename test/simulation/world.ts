@@ -14,7 +14,7 @@ import { SimulatedRedis } from './outside/redis.ts';
 import { SimulatedService } from './outside/service.ts';
 import { Store } from './outside/store.ts';
 import { simulatedClock } from './outside/time.ts';
-import type { Duties, SinkSetup } from './process.ts';
+import type { Role, SinkSetup } from './process.ts';
 import { Processes } from './processes.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -26,7 +26,7 @@ const NEVER_MS = 3_600_000;
 /** Time after which a failed command is run again, in ms. */
 const COMMAND_AGAIN_MS = 1_000;
 
-const DUTIES: Readonly<Record<Scenario['carrier'], readonly Duties[]>> = {
+const ROLES: Readonly<Record<Scenario['carrier'], readonly Role[]>> = {
   'in-process': [{ runs: true, delivers: true }],
   redis: [{ runs: true, delivers: true }],
   workers: [
@@ -73,7 +73,7 @@ export class World {
     this.destinations = new Map(
       scenario.sinks.map(({ name }) => [name, new Destination(clock, chance(name), this.witness)]),
     );
-    this.processes = this.#openProcesses(DUTIES[scenario.carrier]);
+    this.processes = this.#openProcesses(ROLES[scenario.carrier]);
   }
 
   /** Returns a sink by a number that may be larger than the number of sinks. */
@@ -160,7 +160,7 @@ export class World {
     return this.scenario.sinks.filter(({ name }) => !this.#retired.has(name));
   }
 
-  #openProcesses(duties: readonly Duties[]): Processes {
+  #openProcesses(roles: readonly Role[]): Processes {
     const { clock, witness, redis, store, service, narrate } = this;
     const parts = () => ({
       sinks: this.#sinks,
@@ -173,7 +173,7 @@ export class World {
       },
     });
     const onEvent = (life: Life, event: Event) => this.#hear(life, event);
-    return new Processes(duties, { clock, chance: this.#chance, witness, redis, parts, onEvent, narrate });
+    return new Processes(roles, { clock, chance: this.#chance, witness, redis, parts, onEvent, narrate });
   }
 
   #hear(life: Life, event: Event): void {
