@@ -128,6 +128,10 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: ['platform'],
     because: 'bucket/ reaches S3-compatible storage; it must not know what is stored there, or for whom.',
   },
+  postgres: {
+    imports: ['leads', 'platform'],
+    because: 'postgres/ connects to PostgreSQL and spells values for it; it must not know any table.',
+  },
   exports: {
     imports: ['bucket', 'catalog', 'ledger', 'parquet', 'platform'],
     doors: [
@@ -220,6 +224,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'leads',
       'parquet',
       'platform',
+      'postgres',
     ],
     because:
       'A sink is one destination; it must not know other sinks, retries or how the configuration is read.',
@@ -387,7 +392,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   mysql2: ['sinks/mysql'],
   'node-cron': ['config', 'status'],
   'openid-client': ['identity', 'source'], // persons who log in to the pages, and the service that leads come from
-  pg: ['sinks/postgres'],
+  pg: ['postgres', 'sinks/postgres'],
   pino: ['telemetry'],
   'pino-pretty': ['telemetry'],
   preact: ['admin'],

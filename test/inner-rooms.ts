@@ -161,26 +161,22 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because:
         'sinks/postgres/connection/ runs transactions and judges their errors; it must not know any table.',
     },
-    sql: {
-      imports: [],
-      because: 'sinks/postgres/sql/ spells names and values for PostgreSQL; it must not know any table.',
-    },
     schema: {
-      imports: ['sql'],
+      imports: [],
       because:
         'sinks/postgres/schema/ creates and migrates tables, views and comments; it must not know who writes rows.',
     },
     leads: {
-      imports: ['connection', 'sql'],
+      imports: ['connection'],
       because: 'sinks/postgres/leads/ writes, finds and erases leads; it must not know the mirror.',
     },
     mirror: {
-      imports: ['connection', 'sql', 'schema', 'leads'],
+      imports: ['connection', 'schema', 'leads'],
       because:
         'sinks/postgres/mirror/ copies the history of a ledger; it must not know how leads are delivered.',
     },
     '.': {
-      imports: ['connection', 'sql', 'schema', 'leads', 'mirror'],
+      imports: ['connection', 'schema', 'leads', 'mirror'],
       because: 'The file of sinks/postgres/ itself, postgres.ts, is the sink; begin there.',
     },
   },

@@ -4,6 +4,7 @@ import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import type { LeadKey, Person, RejectedKey, Subject } from '../../leads/person.ts';
 import { duration, secret } from '../../platform/options/option-types.ts';
+import { isSchemaName, quoted } from '../../postgres/identifier.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import type { DestinationField, MissingPart } from '../destination.ts';
 import type { Mirror } from '../mirror.ts';
@@ -30,7 +31,6 @@ import { type MappedRow, upsert } from './leads/upsert.ts';
 import { PostgresMirror } from './mirror/postgres-mirror.ts';
 import { Preparation } from './preparation.ts';
 import { checkSchema, existingTables, migrate } from './schema/schema.ts';
-import { isSchemaName, quoted } from './sql/identifier.ts';
 
 const postgresOptions = z.strictObject({
   url: secret()

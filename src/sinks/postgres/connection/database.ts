@@ -2,6 +2,7 @@ import type { ClientBase, Pool } from 'pg';
 import type { Refused } from '../../../leads/outcome.ts';
 import { OnDemand } from '../../../platform/process/lazy-resource.ts';
 import { DeadlinePassed, withinDeadline } from '../../../platform/time/deadline.ts';
+import { hostOf, openPool } from '../../../postgres/open-pool.ts';
 import type { SinkParts } from '../../sink-type.ts';
 import { SinkUnavailable } from '../../sink-unavailable.ts';
 import { type Judged, judgeError } from './judge-error.ts';
@@ -26,22 +27,15 @@ export class Database {
   constructor(address: string, connections: number, { timeoutMs, userAgent }: SinkParts) {
     this.where = `PostgreSQL at ${hostOf(address)}`;
     this.#timeoutMs = timeoutMs;
-    this.#pool = new OnDemand(async () => {
-      const { default: pg } = await import('pg');
-      const pool = new pg.Pool({
-        connectionString: address,
-        max: connections,
+    this.#pool = new OnDemand(() =>
+      openPool({
+        address,
+        connections,
         // A little longer than the transaction's deadline, whose error message is better.
-        connectionTimeoutMillis: timeoutMs + 1_000,
-        application_name: userAgent,
-        keepAlive: true,
-      });
-      // The pool replaces an idle connection that breaks. For any other connection, the next query reports the error. The server can accept
-      // and end a connection in the same packet, so the listener is added before any caller gets the connection. Without a listener, Node.js
-      // would end the process.
-      pool.on('connect', (client) => client.on('error', () => undefined));
-      return pool.on('error', () => undefined);
-    });
+        connectMs: timeoutMs + 1_000,
+        applicationName: userAgent,
+      }),
+    );
   }
 
   close(): Promise<void> {
@@ -123,10 +117,4 @@ export class Database {
       cause,
     });
   }
-}
-
-/** Returns the host and port for log lines, without the user and password. */
-function hostOf(address: string): string {
-  const url = new URL(address);
-  return url.host || url.searchParams.get('host') || 'its default address';
 }

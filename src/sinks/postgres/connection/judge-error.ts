@@ -1,14 +1,13 @@
 import type { DatabaseError } from 'pg';
 import type { Refused } from '../../../leads/outcome.ts';
 import { networkFailure } from '../../../platform/failures/network-failure.ts';
+import { AGAIN, isOfServer } from '../../../postgres/server-error.ts';
 import { SinkUnavailable } from '../../sink-unavailable.ts';
 import { NotWritten } from '../../table/not-written-error.ts';
 
 /** What an error means: the lead is refused, the database is unavailable, or an immediate retry may work (`again`). */
 export type Judged = Refused | SinkUnavailable | 'again';
 
-/** Serialization failure and deadlock. */
-const AGAIN: ReadonlySet<string> = new Set(['40001', '40P01']);
 /** Data exceptions, integrity constraints, RAISE in a trigger, WITH CHECK OPTION, and limits that a value exceeds. */
 const REFUSED = /^(22|23|P0|44|54)/;
 /** Codes whose messages contain names of tables, roles and settings, and no values. */
@@ -60,14 +59,6 @@ export function judgeError(where: string, error: unknown, what: string): Judged 
     answer: textOf(error),
     cause: error,
   });
-}
-
-/**
- * Whether the server sent the error. Errors from the server have a severity (PostgreSQL manual, "Error and Notice Message Fields"); errors
- * from Node.js do not.
- */
-function isOfServer(error: unknown): error is DatabaseError {
-  return error instanceof Error && 'severity' in error && 'code' in error;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { RejectedKey } from '../../../leads/person.ts';
-import { quoted } from '../sql/identifier.ts';
+import { quoted } from '../../../postgres/identifier.ts';
 
 /** The primary key of a lead, for parameters. */
 export interface Key {

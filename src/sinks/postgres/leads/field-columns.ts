@@ -1,9 +1,9 @@
 import type { ClientBase } from 'pg';
 import type { MappedType } from '../../../leads/mapped-fields.ts';
+import { quoted } from '../../../postgres/identifier.ts';
 import type { DestinationField } from '../../destination.ts';
 import { SinkUnavailable } from '../../sink-unavailable.ts';
 import { type Field, type FieldColumns, isWider } from '../../table/table-fields.ts';
-import { quoted } from '../sql/identifier.ts';
 import { leadColumns } from './lead-columns.ts';
 
 /** PostgreSQL's name for the type of a field. */

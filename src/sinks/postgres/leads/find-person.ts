@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import { matchesPerson } from '../../../leads/match-person.ts';
 import type { Person, Subject } from '../../../leads/person.ts';
-import { quoted } from '../sql/identifier.ts';
+import { quoted } from '../../../postgres/identifier.ts';
 
 /** Maximum rows and bytes of one page. A page has at least one row. */
 const ROWS_AT_ONCE = 500;

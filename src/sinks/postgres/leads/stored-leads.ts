@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
+import { quoted } from '../../../postgres/identifier.ts';
 import type { StoredLead } from '../../sink.ts';
-import { quoted } from '../sql/identifier.ts';
 
 const PAGE_ROWS = 2_000;
 

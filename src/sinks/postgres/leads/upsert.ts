@@ -1,10 +1,10 @@
 import type { ClientBase } from 'pg';
+import { arrayParameter } from '../../../postgres/array-parameter.ts';
+import { quoted } from '../../../postgres/identifier.ts';
 import type { Cell } from '../../table/field-cells.ts';
 import type { LeadRow } from '../../table/lead-row.ts';
 import { NotWritten } from '../../table/not-written-error.ts';
 import type { FieldColumns } from '../../table/table-fields.ts';
-import { arrayParameter } from '../sql/array-parameter.ts';
-import { quoted } from '../sql/identifier.ts';
 import { typeName } from './field-columns.ts';
 import { leadColumns } from './lead-columns.ts';
 

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import { quoted } from '../sql/identifier.ts';
+import { quoted } from '../../../postgres/identifier.ts';
 
 /** The number of a ledger in a schema. */
 export interface LedgerNumber {

@@ -2,7 +2,7 @@ import { mirroredTable } from '../../../catalog/mirrored.ts';
 import type { Column, ColumnType } from '../../../catalog/relation.ts';
 import type { HistoryRow, StoredValue } from '../../../leads/history.ts';
 import { storable } from '../../../leads/storable-text.ts';
-import { arrayParameter } from '../sql/array-parameter.ts';
+import { arrayParameter } from '../../../postgres/array-parameter.ts';
 
 /** PostgreSQL's name for each type in the catalog. */
 export const TYPES: Readonly<Record<ColumnType, string>> = {

@@ -1,7 +1,7 @@
 import type { FormerName, HistoryRow, Overview, RenamedSink } from '../../../leads/history.ts';
+import { quoted } from '../../../postgres/identifier.ts';
 import type { Mirror } from '../../mirror.ts';
 import type { Database } from '../connection/database.ts';
-import { quoted } from '../sql/identifier.ts';
 import { registerLedger } from './ledgers.ts';
 import {
   formerNames,

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
 import { mirroredTable } from '../../../catalog/mirrored.ts';
-import { quoted } from '../sql/identifier.ts';
+import { quoted } from '../../../postgres/identifier.ts';
 import { lostLedgerNumber } from './ledgers.ts';
 
 /** Where PostgreSQL stores the rows of a mirrored table. All fields are SQL. */

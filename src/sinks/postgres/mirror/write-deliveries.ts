@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { HistoryRow, StoredValue } from '../../../leads/history.ts';
+import { arrayParameter } from '../../../postgres/array-parameter.ts';
 import { DELIVERED_FROM, DELIVERIES, DELIVERY_ID } from '../schema/delivery-views.ts';
-import { arrayParameter } from '../sql/array-parameter.ts';
 import { ledgerNumber } from './ledgers.ts';
 import { columnValue, parameterType, placeOf, valuesOf } from './mirrored-columns.ts';
 

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import { relations } from '../../../catalog/documented.ts';
+import { quoted } from '../../../postgres/identifier.ts';
 import { SinkUnavailable } from '../../sink-unavailable.ts';
-import { quoted } from '../sql/identifier.ts';
 
 /** A user's view over a table that leadsync is about to replace, with everything needed to create the view again. */
 interface DependentView {

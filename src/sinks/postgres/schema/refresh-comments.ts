@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import { quoted } from '../sql/identifier.ts';
+import { quoted } from '../../../postgres/identifier.ts';
 import { allComments, commentStatement } from './comments.ts';
 
 /** Maximum wait for a lock on a table. If the wait is too long, the next start tries again. */

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import { mirrored } from '../../../catalog/mirrored.ts';
+import { quoted } from '../../../postgres/identifier.ts';
 import { SinkUnavailable } from '../../sink-unavailable.ts';
-import { quoted } from '../sql/identifier.ts';
 import { commentsSql } from './comments.ts';
 import { dropDependentViews } from './dependent-views.ts';
 import { migrations, namesByStep, replacedByStep } from './migrations.ts';

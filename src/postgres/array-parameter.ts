@@ -1,4 +1,4 @@
-import { parseDateTime } from '../../../leads/parse-date-time.ts';
+import { parseDateTime } from '../leads/parse-date-time.ts';
 
 /** Types whose binary form is their text (for jsonb, after a version byte), with their OIDs in pg_type. */
 const OIDS = { text: 25, json: 114, jsonb: 3802 } as const;

@@ -1,0 +1,47 @@
+import type { Pool } from 'pg';
+
+/** The options of a pool of connections to PostgreSQL. */
+export interface PoolOptions {
+  readonly address: string;
+  /** Maximum number of connections. */
+  readonly connections: number;
+  /** Maximum time to wait for a connection, in ms. */
+  readonly connectMs: number;
+  /** The name that PostgreSQL shows for the connections. */
+  readonly applicationName: string;
+  /** Settings that every connection begins with, by name. */
+  readonly settings?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Opens a pool that connects when it is used. The pool replaces connections that break. Loads the driver when it is first called. */
+export async function openPool(options: PoolOptions): Promise<Pool> {
+  const { address, connections, connectMs, applicationName, settings } = options;
+  const { default: pg } = await import('pg');
+  const pool = new pg.Pool({
+    connectionString: address,
+    max: connections,
+    connectionTimeoutMillis: connectMs,
+    application_name: applicationName,
+    keepAlive: true,
+    ...(settings && { options: startupOptions(settings) }),
+  });
+  // The pool replaces an idle connection that breaks. For any other connection, the next query reports the error. The server can accept
+  // and end a connection in the same packet, so the listener is added before any caller gets the connection. Without a listener, Node.js
+  // would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return pool.on('error', () => undefined);
+}
+
+/** Returns settings in the form of the startup option `options`, in which a backslash escapes spaces and backslashes. */
+function startupOptions(settings: Readonly<Record<string, string>>): string {
+  const escaped = (value: string) => value.replaceAll(/[\\ ]/g, '\\$&');
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${escaped(value)}`)
+    .join(' ');
+}
+
+/** Returns the host and port of a server's address for log lines, without the user and password. */
+export function hostOf(address: string): string {
+  const url = new URL(address);
+  return url.host || url.searchParams.get('host') || 'its default address';
+}
