@@ -12,8 +12,13 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because:
         'ledger/contract/ says what others may ask of a ledger; it must not know how any of it is done.',
     },
-    database: {
+    rules: {
       imports: ['contract'],
+      because:
+        'ledger/rules/ is what every engine decides in the same way; it must not know how anything is stored.',
+    },
+    database: {
+      imports: ['contract', 'rules'],
       because:
         'ledger/database/ is the file, its schema and its transactions; it must not know what a lead is owed.',
     },
@@ -23,16 +28,16 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
         'ledger/privacy/ takes persons and old contents out; it must not know who asks for what is left.',
     },
     queries: {
-      imports: ['contract', 'database', 'privacy'],
+      imports: ['contract', 'database', 'privacy', 'rules'],
       because: 'ledger/queries/ only reads; what it imports must not write what polls and deliveries write.',
     },
     delivering: {
-      imports: ['contract', 'database', 'privacy', 'queries'],
+      imports: ['contract', 'database', 'privacy', 'queries', 'rules'],
       because:
         'ledger/delivering/ is what is owed, claimed and settled; it must not know how a listing is recorded.',
     },
     recording: {
-      imports: ['contract', 'database', 'delivering'],
+      imports: ['contract', 'database', 'delivering', 'rules'],
       because: 'ledger/recording/ takes in a listing, and owes what is new in the same transaction.',
     },
     extraction: {
@@ -48,7 +53,7 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because: 'ledger/thread/ asks a ledger in another thread; it must not know what the questions mean.',
     },
     recovery: {
-      imports: ['contract', 'database', 'privacy', 'delivering', 'thread'],
+      imports: ['contract', 'database', 'privacy', 'delivering', 'rules', 'thread'],
       because:
         'ledger/recovery/ makes a new ledger of what can be read of a damaged one, while none is open.',
     },

@@ -96,9 +96,9 @@ export const crmSafeguards: readonly Safeguard[] = [
   {
     name: 'a lead that the sink may have is not owed again as one that was left out',
     without: '`leadsync replay --left-out` sends leads twice',
-    file: 'src/ledger/delivering/superseding.ts',
-    text: '    if (arrived !== undefined && (!asks || arrived === versionNo)) return undefined;\n',
-    instead: '    void asks;\n',
+    file: 'src/ledger/rules/superseding.ts',
+    text: '  if (arrived !== undefined && (!asks || arrived === versionNo)) return undefined;\n',
+    instead: '  void asks;\n',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
   {

@@ -357,8 +357,8 @@ export const deliverySafeguards: readonly Safeguard[] = [
     name: 'a lead whose content is gone is skipped at a new sink, but its next content is owed',
     without:
       'if retention had removed the content of a lead, the lead never arrives at a sink that was added later, even if its content changes',
-    file: 'src/ledger/delivering/superseding.ts',
-    text: "if (isMissed && sink.events.includes('created'))",
+    file: 'src/ledger/rules/superseding.ts',
+    text: "if (isMissed && events.includes('created'))",
     instead: 'if (!last)',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
@@ -430,7 +430,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'a delivery says whether an earlier attempt may have delivered it',
     without: 'a sink whose destination recognises no repeats sends a lead twice without looking for it first',
-    file: 'src/ledger/delivering/settling.ts',
+    file: 'src/ledger/rules/loaded-delivery.ts',
     text: 'row.unsure === 1 ? { mayHaveArrived: true }',
     instead: 'row.unsure === undefined ? { mayHaveArrived: true }',
     tests: ['test/ledger/sqlite-ledger.test.ts'],

@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { ReplayCancellation } from '../contract/ledger-control.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { SKIP } from '../privacy/erasing.ts';
-import { CANCELLED, REPLACED } from './superseding.ts';
+import { CANCELLED, REPLACED } from '../rules/superseding.ts';
 
 /** Maximum number of deliveries that a step reads, so that it holds the write lock for only a few ms. */
 const CHUNK = 300;

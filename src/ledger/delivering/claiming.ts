@@ -2,42 +2,26 @@ import type Database from 'better-sqlite3';
 import type { BatchRef } from '../../leads/delivery.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 import type { ActiveLeases, ClaimRequest, ClaimResult } from '../contract/claim.ts';
-import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
+import type { SinkRows } from '../database/sink-rows.ts';
+import {
+  afterLosses,
+  batchId,
+  CLOCK_STEP_MS,
+  capacityOf,
+  earliest,
+  MAX_BLOCKED,
+  newerThan,
+  newLease,
+  turnsOfNewest,
+} from '../rules/batching.ts';
+import { toBatches, withoutPartialBatch } from '../rules/divide-into-batches.ts';
+import type { SinkRow } from '../rules/sink-row.ts';
 import { type BatchRow, type DueRow, type ProbeSql, prepareClaiming } from './claiming-sql.ts';
-import { toBatches, withoutPartialBatch } from './divide-into-batches.ts';
-
-/** Number of lost attempts after which a batch is split, to find the lead that makes the process crash. */
-const LOST_BEFORE_SPLIT = 3;
-/** Number of lost attempts after which a batch of one lead is delayed: by one minute, then two, four and so on, up to an hour. */
-const LOST_BEFORE_DELAY = 5;
-const HOUR_MS = 3_600_000;
-/**
- * While a backlog drains, one in every `NEWEST_EVERY` batches carries the newest leads. If `window` is smaller than that, one in every
- * `window` batches does, but at most every second batch.
- */
-const NEWEST_EVERY = 4;
-/** A lead is newer than the backlog if it became due at least this much later than the oldest due lead, in ms. */
-const NEWER_BY_MS = 1_000;
-/** Maximum number of deliveries that the search for the newest leads passes over because an older version of their lead is still pending. */
-const MAX_BLOCKED = 100;
-
-/** Minimum step of the wall clock that counts as setting the clock and not as normal clock synchronisation, in ms. */
-const CLOCK_STEP_MS = 2_000;
 
 /** When the lease of a batch expires, in ms since 1970, and the process that has begun the batch's attempt; null if none has. */
 interface Lease {
   until: number;
   holder: string | null;
-}
-
-/** Returns a batch's public id. */
-function batchId(batchNo: number): string {
-  return `b${batchNo.toString(36)}`;
-}
-
-/** Returns the number in a batch's public id; NaN if the text is not a batch's id. */
-export function batchNumber(id: string): number {
-  return /^b[0-9a-z]+$/.test(id) ? Number.parseInt(id.slice(1), 36) : Number.NaN;
 }
 
 /** Leases due deliveries as batches. Runs inside its caller's transaction. */
@@ -147,15 +131,12 @@ export class Claiming {
     now: number,
   ): DueRow[][] {
     const { window, max } = request;
-    const every = Math.min(Math.max(window, 2), NEWEST_EVERY);
-    const before = this.#turns.get(sinkNo) ?? 0;
-    this.#turns.set(sinkNo, (before + places) % every);
-    const turns = Math.floor((before + places) / every);
+    const { turns, next } = turnsOfNewest(this.#turns.get(sinkNo) ?? 0, places, window);
+    this.#turns.set(sinkNo, next);
     if (turns === 0) return [];
     const most = turns * max;
     const rows = this.#sql.newest.all(sinkNo, now, most + MAX_BLOCKED, most);
-    const newer = rows.filter((row) => row.next_attempt_at - since >= NEWER_BY_MS);
-    return toBatches(withoutPartialBatch(newer, request, now), max).slice(0, turns);
+    return toBatches(withoutPartialBatch(newerThan(rows, since), request, now), max).slice(0, turns);
   }
 
   #makeBatches(
@@ -201,19 +182,17 @@ export class Claiming {
 
   /** Splits a repeatedly lost batch in two or, if it has only one lead, delays it and records why. Returns the delay in ms. */
   #splitOrDelay(sink: SinkRow, row: BatchRow, lost: number, now: number): number {
-    if (lost < LOST_BEFORE_SPLIT) return 0;
     const deliveries = this.#sql.inBatch.all(row.batch_no);
-    if (deliveries.length > 1) {
+    const after = afterLosses(lost, deliveries.length);
+    if (after === undefined) return 0;
+    if (after.kind === 'split') {
       const added = this.#sql.addBatch.run(row.created_at, this.#newLease(), now, null, lost, sink.sinkNo);
       const half = deliveries.slice(Math.ceil(deliveries.length / 2));
       this.#assign(Number(added.lastInsertRowid), half);
       return 0;
     }
-    if (lost < LOST_BEFORE_DELAY) return 0;
-    const delayMs = Math.min(60_000 * 2 ** (lost - LOST_BEFORE_DELAY), HOUR_MS);
-    const reason = `Its last ${lost} attempts began but never ended: leadsync was killed or crashed during each of them.`;
-    this.#sql.delay.run(reason, now + delayMs, row.batch_no);
-    return delayMs;
+    this.#sql.delay.run(after.reason, now + after.delayMs, row.batch_no);
+    return after.delayMs;
   }
 
   unbegunBatches(name: string): BatchRef[] {
@@ -259,18 +238,7 @@ export class Claiming {
     return earliest(leaseEnd, this.#sql.nextDue.get(heldSince ? 0 : request.waitMs, sink.sinkNo));
   }
 
-  /** Returns a random lease number, because a sequential number could equal the lease number in a job from before the ledger was restored. */
   #newLease(): number {
-    return 1 + Math.floor(this.#random() * (2 ** 52 - 1));
+    return newLease(this.#random);
   }
-}
-
-/** Returns how many batches of a sink may be in flight: one while the sink is held, and few while it recovers. */
-function capacityOf({ health }: SinkRow, { window }: ClaimRequest): number {
-  return health.heldSince ? 1 : Math.min(window, health.places ?? window);
-}
-
-function earliest(...times: (number | null | undefined)[]): number | undefined {
-  const known = times.filter((time) => time != null);
-  return known.length > 0 ? Math.min(...known) : undefined;
 }

@@ -5,7 +5,8 @@ import { blanked } from '../../platform/text/printable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { ActionGroup, DiscardNote } from '../contract/ledger-control.ts';
 import type { SinkActivity } from '../database/sink-activity.ts';
-import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
+import type { SinkRows } from '../database/sink-rows.ts';
+import type { SinkRow } from '../rules/sink-row.ts';
 import { OVERTAKEN } from './content-order-sql.ts';
 
 /** A delivery that an action changes, as it was before. */

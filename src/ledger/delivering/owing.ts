@@ -1,25 +1,13 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
-import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
+import type { SinkRows } from '../database/sink-rows.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
-import { isGivenUp, isLeftOut, NewestContent, type NewestVersion, NOT_STORED } from './superseding.ts';
+import type { SinkRow } from '../rules/sink-row.ts';
+import { LISTED_BEFORE, type NewestVersion, planBackfill, WITHOUT_TEXT } from '../rules/superseding.ts';
+import { NewestContent } from './superseding.ts';
 
-const LISTED_BEFORE = 'listed before leadsync delivered leads of this source to this sink; backfill is off';
 const BACKFILL_CHUNK = 300;
-
-/**
- * The reason recorded for a dead delivery whose lead lost its text to damage. If the source lists the lead with the same content, the
- * delivery becomes pending again. Recovered ledgers contain this text, so changing it would leave their deliveries dead.
- */
-export const LOST_TEXT =
-  'the text of this lead was lost when the ledger was damaged; it goes out when the source lists the lead again';
-
-/** The states and reasons of deliveries that wait for the lost text of their lead. */
-const WITHOUT_TEXT = [
-  ['dead', LOST_TEXT],
-  ['skipped', NOT_STORED],
-] as const;
 
 interface CurrentVersion {
   version_no: number;
@@ -140,17 +128,14 @@ export class Owing {
     for (const { current_no: versionNo, source, id, has_content } of versions) {
       const newest = { versionNo, source, id: BigInt(id) };
       const last = this.newest.last(sink, source, newest.id);
-      const event = this.newest.isNewTo(sink, source, newest.id, last) ? 'created' : 'updated';
-      // A lead that was pending, dead or left out when the sink was removed is owed, whatever its `events` and `backfill` options are.
-      if (last && (last.state === 'pending' || isGivenUp(last) || isLeftOut(last)))
-        owed += has_content === 0 || this.newest.oweNewest(sink, newest, now) === undefined ? 0 : 1;
-      else if (!sink.events.includes(event) || (has_content === 0 && event === 'updated')) continue;
-      else if (sink.backfill && has_content === 1)
-        owed += this.newest.oweBehind(sink, newest, { event, replay: 0 }, now) === undefined ? 0 : 1;
-      else {
-        const reason = sink.backfill ? NOT_STORED : LISTED_BEFORE;
-        skipped += this.#sql.skip.run(versionNo, sink.sinkNo, event, reason, now, now).changes;
-      }
+      const maybeArrived = () => this.newest.maybeArrived(sink, source, newest.id);
+      const plan = planBackfill(sink, last, maybeArrived, has_content === 1);
+      if (plan?.kind === 'newest') owed += this.newest.oweNewest(sink, newest, now) === undefined ? 0 : 1;
+      else if (plan?.kind === 'owe')
+        owed +=
+          this.newest.oweBehind(sink, newest, { event: plan.event, replay: 0 }, now) === undefined ? 0 : 1;
+      else if (plan)
+        skipped += this.#sql.skip.run(versionNo, sink.sinkNo, plan.event, plan.reason, now, now).changes;
     }
     this.#rows.count(name, 'skipped', skipped);
     const done = versions.length < BACKFILL_CHUNK;

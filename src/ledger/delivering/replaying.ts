@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { LeadChoice, ReplayTotals } from '../contract/ledger-control.ts';
-import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
+import type { SinkRows } from '../database/sink-rows.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 import { filterSql } from '../queries/filter-sql.ts';
 import { type Period, periodOf } from '../queries/period.ts';
@@ -12,6 +12,7 @@ import {
   type ResultParameters,
   resultParameters,
 } from '../queries/result-filter.ts';
+import type { SinkRow } from '../rules/sink-row.ts';
 import type { Owing } from './owing.ts';
 
 /** Maximum numbers of leads that a step records as owed and of versions that it reads, so that it holds the write lock for only a few ms. */

@@ -1,18 +1,8 @@
-import { isDeepStrictEqual } from 'node:util';
 import type Database from 'better-sqlite3';
-import type { Verdict } from '../../leads/judgement.ts';
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import type { Attempt } from '../contract/ledger-delivering.ts';
 import { KEEPS_MAPPING } from '../database/views.ts';
-
-/** The outcome of a delivery's attempt, and the verdict on it. */
-export interface Result {
-  readonly deliveryNo: number;
-  readonly outcome: Outcome;
-  readonly verdict: Verdict;
-  /** The number of attempts that counted before this one. */
-  readonly attemptsBefore: number;
-}
+import { boundBy, isLike, isUncounted, type Result } from '../rules/results.ts';
 
 /** The attempt of a batch, and whether the batch is kept after it. */
 export interface BatchSettlement {
@@ -127,24 +117,6 @@ export class Results {
 }
 
 const NO_ROWS = { changes: 0, lastInsertRowid: 0 };
-
-/** Returns the value of `bound` after an attempt; 0 if the attempt sent nothing, in which case `bound` keeps its value. */
-function boundBy(outcome: Outcome): 0 | 1 | 2 {
-  if (outcome.kind === 'refused') return outcome.unsent ? 0 : 2;
-  return outcome.kind === 'unavailable' && outcome.unsent ? 0 : 1;
-}
-
-/** Whether the attempt does not count for the delivery, that is, it was a probe or the sink may be unavailable. */
-function isUncounted({ verdict, attemptsBefore }: Result): boolean {
-  return verdict.state === 'pending' && verdict.attempts === attemptsBefore;
-}
-
-/** Whether one statement can write both results, as it can for a batch that was delivered as a whole. */
-function isLike(one: Result, other: Result): boolean {
-  if (isUncounted(one) !== isUncounted(other)) return false;
-  if (one.outcome === other.outcome && one.verdict === other.verdict) return true;
-  return isDeepStrictEqual(one.outcome, other.outcome) && isDeepStrictEqual(one.verdict, other.verdict);
-}
 
 /** The parameters of the statements that write an attempt, for all deliveries of a batch or for one. */
 interface AttemptParameters {

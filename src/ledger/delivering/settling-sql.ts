@@ -4,43 +4,11 @@ import type { PollStatus } from '../contract/status-rows.ts';
 import { changedAt, deliveryId, IS_NEW_LEAD, KEEPS_MAPPING } from '../database/views.ts';
 import { MARK_MAYBE_ARRIVED, SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
+import type { DeliveryRow } from '../rules/loaded-delivery.ts';
 import { OVERTAKEN } from './content-order-sql.ts';
 
 /** Whether the delivery `d`, which waits in the batch `b`, was sent under its present id with a mapping other than the batch's. */
 const NEEDS_NEW_ID = `(d.bound = 2 AND d.unsure_at IS NULL AND d.event <> 'erased' AND d.mapping_no IS NOT b.mapping_no)`;
-
-/** A delivery of a batch, with its lead's content. */
-export interface DeliveryRow {
-  delivery_no: number;
-  /** Whether the lead has been erased and the event of this delivery is not `erased`. */
-  gone: 0 | 1;
-  /**
-   * The number of the lead's current version, if that version is newer and the delivery may change to it. Null otherwise, for example if
-   * the delivery may have arrived and so keeps its version.
-   */
-  newest: number | null;
-  delivery: string;
-  source: string;
-  id: string;
-  version: number;
-  event: LeadEvent;
-  replay: number;
-  was_left_out: 0 | 1;
-  first_seen_at: number;
-  valid_from: number;
-  poll_id: number;
-  hash: string;
-  raw: string;
-  /** Whether an earlier attempt may have delivered it. */
-  unsure: 0 | 1;
-  /** Whether the delivery shows how fast new leads are delivered. */
-  is_new_lead: 0 | 1;
-  /** The number of the mapping to use: that of an earlier attempt if the delivery has to keep it, otherwise that of the batch. */
-  mapping_no: number | null;
-  batch_mapping_no: number | null;
-  /** Whether the delivery needs a new id, because a request with the present id had another mapping. */
-  needs_new_id: 0 | 1;
-}
 
 /** A batch whose attempt has begun. */
 export interface BegunRow {

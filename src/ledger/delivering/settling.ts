@@ -1,16 +1,19 @@
 import type Database from 'better-sqlite3';
-import type { Batch, BatchRef, Delivery } from '../../leads/delivery.ts';
+import type { Batch, BatchRef } from '../../leads/delivery.ts';
 import type { AttemptedDelivery, Judge, Verdict } from '../../leads/judgement.ts';
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Attempt, BegunAttempt, Settlement } from '../contract/ledger-delivering.ts';
 import type { SinkActivity } from '../database/sink-activity.ts';
-import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
+import type { SinkRows } from '../database/sink-rows.ts';
 import { ERASED } from '../privacy/erasing.ts';
-import { batchNumber } from './claiming.ts';
+import { batchNumber } from '../rules/batching.ts';
+import { type DeliveryRow, LOST_MAPPING, toDelivery } from '../rules/loaded-delivery.ts';
+import { isApart, keepsBatch } from '../rules/results.ts';
+import type { SinkRow } from '../rules/sink-row.ts';
 import { Results } from './results.ts';
-import { type BegunRow, type DeliveryRow, prepareSettling } from './settling-sql.ts';
+import { type BegunRow, prepareSettling } from './settling-sql.ts';
 import type { NewestContent } from './superseding.ts';
 
 /** A batch whose attempt began when the batch was claimed. */
@@ -20,9 +23,6 @@ export interface BegunBatch {
   /** When the lease expires, in ms since 1970. */
   readonly until: number;
 }
-
-/** Stands for a mapping whose text was lost. It cannot be compiled, so no lead is sent in a different form than before. */
-const LOST_MAPPING = 'lost';
 
 /** The dependencies of `Settling`. */
 interface SettlingParts {
@@ -216,22 +216,14 @@ export class Settling {
     this.#sql.assign.run(lastInsertRowid, JSON.stringify(deliveries));
   }
 
-  /**
-   * Keeps a batch if all of its deliveries that the mapping did not withhold are pending again, so that leadsync later attempts the same batch
-   * under a new lease. Otherwise ends the batch. Also ends a batch if the sink tried only part of it, because the refused leads would come
-   * first again. Returns whether the batch is kept.
-   */
+  /** Keeps or ends a batch after its attempt (see `keepsBatch`). Returns whether it is kept. */
   #keepOrEnd(
     batchNo: number,
     attempted: readonly AttemptedDelivery[],
     verdicts: readonly Verdict[],
   ): boolean {
-    const due = verdicts
-      .filter((_, index) => !isWithheld(attempted[index]?.outcome))
-      .map((verdict) => (verdict.state === 'pending' ? verdict.nextAttemptAt?.getTime() : undefined));
-    const untried = attempted.some(({ outcome }) => outcome.kind === 'untried');
-    const whole = !untried && due.length > 0 && due.every((time) => time !== undefined);
-    if (whole) this.#sql.keep.run(Math.min(...due), batchNo);
+    const { whole, dueAt } = keepsBatch(attempted, verdicts);
+    if (whole) this.#sql.keep.run(dueAt, batchNo);
     else this.#sql.end.run(batchNo);
     return whole;
   }
@@ -267,32 +259,4 @@ export class Settling {
   reclaimLeases(holder: string): number {
     return this.#sql.endLeases.run(holder).changes;
   }
-}
-
-/** Whether the mapping withheld a lead, so that the sink never got it. Such a lead leaves its batch. */
-function isWithheld(outcome: Outcome | undefined): boolean {
-  return outcome?.kind === 'left-out' || (outcome?.kind === 'refused' && outcome.unsent === true);
-}
-
-function isApart(outcome: Outcome | undefined): boolean {
-  return outcome?.kind === 'untried' && outcome.apart === true;
-}
-
-function toDelivery(row: DeliveryRow): Delivery {
-  return {
-    id: row.delivery,
-    source: row.source,
-    leadId: BigInt(row.id),
-    version: row.version,
-    event: row.event,
-    replay: row.replay > 0 && row.was_left_out === 0,
-    firstSeenAt: new Date(row.first_seen_at),
-    changedAt: new Date(row.valid_from),
-    poll: row.poll_id,
-    hash: row.hash,
-    raw: row.raw,
-    ...(row.was_left_out === 1 ? { wasLeftOut: true } : {}),
-    ...(row.unsure === 1 ? { mayHaveArrived: true } : {}),
-    ...(row.is_new_lead === 1 ? { isNewLead: true } : {}),
-  };
 }

@@ -1,50 +1,24 @@
 import type Database from 'better-sqlite3';
-import type { DeliveryState, LeadEvent } from '../../leads/delivery.ts';
+import type { LeadEvent } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import { LEFT_OUT } from '../../leads/outcome.ts';
-import type { SinkRow, SinkRows } from '../database/sink-rows.ts';
+import type { SinkRows } from '../database/sink-rows.ts';
 import { SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
+import type { SinkRow } from '../rules/sink-row.ts';
+import {
+  CANCELLED,
+  type LastDelivery,
+  leftOutEvent,
+  type NewestVersion,
+  type OwedAs,
+  planNewest,
+  REPLACED,
+  type Replaceable,
+} from '../rules/superseding.ts';
 
-/** The reason recorded for a delivery that a newer one of the same lead replaced. */
-export const REPLACED = 'a newer delivery of the same lead replaced it';
-/** The reason recorded for a delivery of a replay, if an operator cancelled the replay. */
-export const CANCELLED = 'an operator cancelled the replay';
-/** The reason recorded for a delivery that a backfill skipped, because retention or damage had removed the lead's content. */
-export const NOT_STORED =
-  'the content of this lead was no longer stored when this sink was added; its next content goes out';
 /** Greater than any version number. */
 const ANY_VERSION = Number.MAX_SAFE_INTEGER;
-
-/** The current version of a lead. */
-export interface NewestVersion {
-  readonly versionNo: number;
-  readonly source: string;
-  readonly id: LeadId;
-}
-
-/** The last delivery of a lead to a sink. */
-interface LastDelivery {
-  delivery_no: number;
-  version_no: number;
-  state: DeliveryState;
-  event: LeadEvent;
-  replay: number;
-  was_left_out: 0 | 1;
-  reason: string | null;
-  discarded: number;
-}
-
-/** A pending delivery that can be replaced, that is, no attempt of it is in progress. */
-interface Replaceable {
-  delivery_no: number;
-  replay: number;
-  was_left_out: 0 | 1;
-  event: LeadEvent;
-  batch_no: number | null;
-  /** Whether no attempt of the delivery ever began, so that no destination knows its id and content. */
-  untouched: 0 | 1;
-}
 
 interface ReplaceableParameters {
   readonly source: string;
@@ -86,34 +60,21 @@ export class NewestContent {
     const { versionNo, source, id } = newest;
     const asks = sink.events.includes('updated');
     const last = this.last(sink, source, id);
-    const isOwed = last?.version_no === versionNo;
-    if (isOwed && last.state !== 'pending') return undefined;
     const wanted = { source, id, sink: sink.sinkNo, before: versionNo, unsure: asks ? 1 : 0 } as const;
-    const older = this.#sql.replaceable.all({ ...wanted, beginning: beginning ?? null });
-    const moving = isOwed ? [] : lastOfEachReplay(older.filter(({ untouched }) => untouched === 1));
-    const replaced = older.filter((one) => !moving.includes(one));
-    for (const { delivery_no } of moving) this.#sql.moveOn.run(versionNo, delivery_no);
-    for (const one of replaced) this.#giveWay(sink, one, now, beginning);
-    if (isOwed || moving.length > 0) return undefined;
-    const isMissed = last !== undefined && this.isNewTo(sink, source, id, last);
-    if (isMissed && sink.events.includes('created'))
-      return this.oweBehind(sink, newest, { event: 'created', replay: 0 }, now);
-    if (asks) return this.oweBehind(sink, newest, { event: 'updated', replay: 0 }, now);
-    // The same applies as after a delivery that was given up: the sink may have an older version, but no delivery shows that it does.
-    if (last && isLeftOut(last) && this.#sql.delivered.get(source, id, sink.sinkNo) === undefined)
-      return this.oweBehind(sink, newest, { event: 'created', replay: 0 }, now);
-    // Keeps the event of the delivery that failed, because a sink that already received the lead must not get another `created`.
-    const failed = replaced.at(-1) ?? (last && isGivenUp(last) ? last : undefined);
-    return failed && this.oweBehind(sink, newest, failed, now);
+    const plan = planNewest(sink.events, versionNo, {
+      last,
+      older: () => this.#sql.replaceable.all({ ...wanted, beginning: beginning ?? null }),
+      maybeArrived: () => this.maybeArrived(sink, source, id),
+      wasDelivered: () => this.#sql.delivered.get(source, id, sink.sinkNo) !== undefined,
+    });
+    for (const { delivery_no } of plan.moving) this.#sql.moveOn.run(versionNo, delivery_no);
+    for (const one of plan.replaced) this.#giveWay(sink, one, now, beginning);
+    return plan.owe && this.oweBehind(sink, newest, plan.owe, now);
   }
 
-  /**
-   * Whether a sink cannot have any version of a lead. That is so if it has no delivery of the lead, if the last delivery was skipped because
-   * the content was not stored, or if the sink's mapping left the lead out and no other version was delivered or may have arrived.
-   */
-  isNewTo({ sinkNo }: SinkRow, source: string, id: LeadId, last: LastDelivery | undefined): boolean {
-    if (last === undefined || last.reason === NOT_STORED) return true;
-    return isLeftOut(last) && this.#sql.maybeArrived.get(source, id, sinkNo) === undefined;
+  /** Whether any version of a lead was delivered to a sink, or may have arrived there. */
+  maybeArrived({ sinkNo }: SinkRow, source: string, id: LeadId): boolean {
+    return this.#sql.maybeArrived.get(source, id, sinkNo) !== undefined;
   }
 
   /**
@@ -126,17 +87,11 @@ export class NewestContent {
     return this.oweBehind(sink, newest, { event, replay, was_left_out: 1 }, now) !== undefined;
   }
 
-  /**
-   * Returns the event that `oweNewest` would choose for a change of a lead that the sink's mapping left out. Returns undefined if the last
-   * delivery was not left out, if the sink may have this version, or if it may have an older version and does not subscribe to updates.
-   */
+  /** Returns the event with which a lead that the sink's mapping left out is owed again. See `leftOutEvent`. */
   leftOutEvent(sink: SinkRow, { versionNo, source, id }: NewestVersion): LeadEvent | undefined {
     const last = this.last(sink, source, id);
-    if (last?.version_no !== versionNo || last.state !== 'skipped' || !isLeftOut(last)) return undefined;
-    const asks = sink.events.includes('updated');
-    const arrived = this.#sql.lastArrived.get(source, id, sink.sinkNo) ?? undefined;
-    if (arrived !== undefined && (!asks || arrived === versionNo)) return undefined;
-    return arrived === undefined && (sink.events.includes('created') || !asks) ? 'created' : 'updated';
+    const lastArrived = () => this.#sql.lastArrived.get(source, id, sink.sinkNo) ?? undefined;
+    return leftOutEvent(sink.events, versionNo, last, lastArrived);
   }
 
   /** Records the newest versions of leads as owed to a sink if their deliveries failed and are now pending again or dead. */
@@ -174,7 +129,7 @@ export class NewestContent {
   oweBehind(
     sink: SinkRow,
     { versionNo, source, id }: NewestVersion,
-    { event, replay, was_left_out = 0 }: { event: LeadEvent; replay: number; was_left_out?: 0 | 1 },
+    { event, replay, was_left_out = 0 }: OwedAs,
     now: number,
   ): number | undefined {
     const after = this.last(sink, source, id)?.delivery_no ?? null;
@@ -182,21 +137,6 @@ export class NewestContent {
     this.#rows.count(sink.name, 'pending', owed.changes);
     return owed.changes === 1 ? Number(owed.lastInsertRowid) : undefined;
   }
-}
-
-/** Whether a delivery is dead, or was dead until an operator discarded it. In both cases the sink gets the lead's next version. */
-export function isGivenUp({ state, discarded }: Pick<LastDelivery, 'state' | 'discarded'>): boolean {
-  return state === 'dead' || (state === 'skipped' && discarded === 1);
-}
-
-/** Whether a delivery was skipped because the sink's mapping left the lead out. */
-export function isLeftOut({ reason }: Pick<LastDelivery, 'reason'>): boolean {
-  return reason?.startsWith(LEFT_OUT) === true;
-}
-
-/** Returns the last delivery of each replay. If two deliveries of a replay moved to the same version, they would have the same id. */
-function lastOfEachReplay(untouched: readonly Replaceable[]): Replaceable[] {
-  return [...new Map(untouched.map((one) => [one.replay, one])).values()];
 }
 
 /** Whether the delivery `d` was delivered, or may have arrived. */

@@ -6,14 +6,12 @@ import type { PollEnd, PollSummary } from '../contract/ledger-polling.ts';
 import type { PollId } from '../contract/status-rows.ts';
 import { DAYS_COMPARED, dayOf } from '../database/listing-size-days.ts';
 import type { Transactions } from '../database/transactions.ts';
+import { oldBefore } from '../rules/listed-content.ts';
 import { IdSet } from './id-set.ts';
 import type { OpenPoll } from './open-poll.ts';
 import { type BlockMemory, PollBlocks } from './poll-blocks.ts';
 import type { Recording } from './recording.ts';
 import { CLEAR_MARK, RECORD_PRESENCE } from './recording-sql.ts';
-
-/** Maximum time by which the service's clock may be behind leadsync's clock without new leads counting as old, in ms. */
-const MAX_CLOCK_SKEW_MS = 3_600_000;
 
 interface SourceRow {
   mark: string | null;
@@ -260,16 +258,6 @@ function prepare(db: Database.Database) {
     ),
     lessCurrent: db.prepare('UPDATE _sources SET current = current - ? WHERE source = ?'),
   };
-}
-
-/**
- * Returns the creation time before which a new lead counts as old, in ms since 1970. All leads of a source's first poll are old. If that
- * poll fails partway, the following polls add to the same first listing, and only leads that were created more than `MAX_CLOCK_SKEW_MS`
- * before leadsync first recorded leads of the source are old. After a complete listing, no new lead is old.
- */
-function oldBefore(row: SourceRow | undefined): number {
-  if (row?.complete_at != null) return Number.NEGATIVE_INFINITY;
-  return row?.first_listed_at == null ? Number.POSITIVE_INFINITY : row.first_listed_at - MAX_CLOCK_SKEW_MS;
 }
 
 function iso(date: Date): string {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type Database from 'better-sqlite3';
-import { type ContentFacts, factsOf } from '../../leads/content-facts.ts';
+import { factsOf } from '../../leads/content-facts.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type {
   BlockHead,
@@ -14,13 +14,11 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { RecordCounts } from '../contract/ledger-polling.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { Owing } from '../delivering/owing.ts';
+import { changedFields } from '../rules/changed-fields.ts';
+import { isOld, MAX_REASONS, REPEATED } from '../rules/listed-content.ts';
 import type { Addition } from './addition.ts';
-import { changedFields } from './changed-fields.ts';
 import type { OpenPoll } from './open-poll.ts';
 import { columnsOf, type LeadRow, prepareRecording, type RejectedContentRow } from './recording-sql.ts';
-
-/** Maximum number of distinct reasons for rejected leads that a poll reports. */
-const MAX_REASONS = 5;
 
 /** New content of a known lead. */
 type Content = Pick<ListedLead, 'id' | 'hash' | 'raw' | 'facts'>;
@@ -233,9 +231,7 @@ export class Recording {
   #rejectRepeat(poll: OpenPoll, lead: ListedLead): void {
     // The known content wins; if the listing does not contain it, the first content wins. If the last content won, every poll would create
     // a new version.
-    const reason =
-      'This id occurs more than once in the listing, with different content; leadsync recorded only one version.';
-    this.#reject(poll, { ...lead, kind: 'rejected', reason, path: 'id' });
+    this.#reject(poll, { ...lead, kind: 'rejected', reason: REPEATED, path: 'id' });
   }
 
   #reject(poll: OpenPoll, item: RejectedLead): void {
@@ -285,11 +281,6 @@ export class Recording {
       throw error;
     }
   }
-}
-
-function isOld({ createdAtMs }: ContentFacts, before: number): boolean {
-  if (!Number.isFinite(before)) return before > 0;
-  return createdAtMs !== null && createdAtMs < before;
 }
 
 function iso(date: Date): string {

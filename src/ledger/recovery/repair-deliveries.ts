@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { KEEPS_MAPPING } from '../database/views.ts';
-import { LOST_TEXT } from '../delivering/owing.ts';
 import { ERASED } from '../privacy/erasing.ts';
+import { LOST_TEXT } from '../rules/superseding.ts';
 import type { CopiedTable } from './copy-tables.ts';
 import type { EntryTable } from './index-entries.ts';
 

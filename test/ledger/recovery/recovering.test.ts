@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { brokenRules } from '../../../src/ledger/database/consistency-rules.ts';
-import { LOST_TEXT } from '../../../src/ledger/delivering/owing.ts';
 import { buildRecovered, type Recovered } from '../../../src/ledger/recovery/build.ts';
 import { SETTLED } from '../../../src/ledger/recovery/repair-deliveries.ts';
+import { LOST_TEXT } from '../../../src/ledger/rules/superseding.ts';
 import { Chance } from '../../simulation/chance.ts';
 import { delivered, LedgerUnderTest, MINUTE } from '../ledger-under-test.ts';
 import { sqliteStore } from '../sqlite-store.ts';
