@@ -23,7 +23,7 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
         'ledger/database/ is the file, its schema and its transactions; it must not know what a lead is owed.',
     },
     privacy: {
-      imports: ['contract', 'database'],
+      imports: ['contract', 'database', 'rules'],
       because:
         'ledger/privacy/ takes persons and old contents out; it must not know who asks for what is left.',
     },
@@ -45,7 +45,7 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because: 'ledger/extraction/ reads whole tables for exports and queries, over a connection of its own.',
     },
     '.': {
-      imports: ['contract', 'database', 'privacy', 'queries', 'delivering', 'recording'],
+      imports: ['contract', 'database', 'privacy', 'queries', 'delivering', 'recording', 'rules'],
       because: 'The files of ledger/ itself put the ledger together; begin at sqlite-ledger.ts.',
     },
     thread: {
@@ -56,6 +56,30 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       imports: ['contract', 'database', 'privacy', 'delivering', 'rules', 'thread'],
       because:
         'ledger/recovery/ makes a new ledger of what can be read of a damaged one, while none is open.',
+    },
+  },
+  'ledger-postgres': {
+    database: {
+      imports: [],
+      because:
+        'ledger-postgres/database/ is connections, transactions, the schema and the rows of sinks; it must not know what a lead is owed.',
+    },
+    delivering: {
+      imports: ['database', 'queries'],
+      because:
+        'ledger-postgres/delivering/ is what is owed, claimed and settled; it must not know how a listing is recorded.',
+    },
+    recording: {
+      imports: ['database', 'delivering'],
+      because: 'ledger-postgres/recording/ takes in a listing, and owes what is new in the same transaction.',
+    },
+    queries: {
+      imports: ['database'],
+      because: 'ledger-postgres/queries/ only reads.',
+    },
+    '.': {
+      imports: ['database', 'delivering', 'recording', 'queries'],
+      because: 'The files of ledger-postgres/ itself put the ledger together; begin at postgres-ledger.ts.',
     },
   },
   cli: {

@@ -18,10 +18,12 @@ import { Declaring } from './delivering/declaring.ts';
 import { OperatorActions } from './delivering/operator-actions.ts';
 import type { Owing } from './delivering/owing.ts';
 import { Replaying, SAMPLE } from './delivering/replaying.ts';
-import { bringsBack, type SelectedPart, Selecting } from './delivering/selecting.ts';
+import { type SelectedPart, Selecting } from './delivering/selecting.ts';
 import { ClientKeys } from './privacy/client-keys.ts';
 import { Retaining } from './privacy/retaining.ts';
 import type { Cursor } from './queries/keyset-page.ts';
+import { addTo } from './rules/action-totals.ts';
+import { bringsBack } from './rules/selecting.ts';
 
 interface ControlParts {
   readonly clock: Clock;
@@ -235,10 +237,4 @@ export function controlOf(
       return { removed, next };
     },
   } satisfies LedgerControl;
-}
-
-function addTo(groups: Map<string, ActionGroup>, one: ActionGroup): void {
-  const key = JSON.stringify([one.sink, one.source, one.state, one.reason]);
-  const before = groups.get(key)?.deliveries ?? 0;
-  groups.set(key, { ...one, deliveries: before + one.deliveries });
 }

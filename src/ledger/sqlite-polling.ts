@@ -3,6 +3,7 @@ import type { Clock } from '../platform/time/clock.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import type { Owing } from './delivering/owing.ts';
 import type { LedgerEngine } from './engine.ts';
+import { beginBlock, beginKnown } from './recording/begin-blocks.ts';
 import { Polls } from './recording/polls.ts';
 import { Recording } from './recording/recording.ts';
 
@@ -16,8 +17,8 @@ export function pollingOf(db: Database.Database, access: LedgerAccess, clock: Cl
     recordOrigin: (source, origin) => access.trackFailure(async () => polls.recordOrigin(source, origin)),
     forgetOrigin: (source) => access.trackFailure(async () => polls.forgetOrigin(source)),
     startPoll: (source) => access.trackRecovery(async () => polls.start(source)),
-    beginKnown: (poll, blocks) => access.read(() => recording.beginKnown(polls.get(poll), blocks)),
-    beginBlock: (poll, block) => access.read(() => recording.beginBlock(polls.get(poll), block)),
+    beginKnown: (poll, blocks) => access.read(() => beginKnown(polls.get(poll), blocks)),
+    beginBlock: (poll, block) => access.read(() => beginBlock(polls.get(poll), block)),
     unknownIndexes: (poll, elements) =>
       access.read(() => recording.unknownIndexes(polls.get(poll), elements)),
     record: (poll, items, block) =>

@@ -11,11 +11,16 @@ export interface PoolOptions {
   readonly applicationName: string;
   /** Settings that every connection begins with, by name. */
   readonly settings?: Readonly<Record<string, string>> | undefined;
+  /** Whether `bigint` columns are read as numbers, which are exact up to 2^53. Otherwise they are read as text. */
+  readonly bigintAsNumber?: boolean | undefined;
 }
+
+/** The type `bigint`, by its OID in pg_type. */
+const BIGINT = 20;
 
 /** Opens a pool that connects when it is used. The pool replaces connections that break. Loads the driver when it is first called. */
 export async function openPool(options: PoolOptions): Promise<Pool> {
-  const { address, connections, connectMs, applicationName, settings } = options;
+  const { address, connections, connectMs, applicationName, settings, bigintAsNumber = false } = options;
   const { default: pg } = await import('pg');
   const pool = new pg.Pool({
     connectionString: address,
@@ -24,6 +29,12 @@ export async function openPool(options: PoolOptions): Promise<Pool> {
     application_name: applicationName,
     keepAlive: true,
     ...(settings && { options: startupOptions(settings) }),
+    ...(bigintAsNumber && {
+      types: {
+        getTypeParser: (type: number, format?: 'text' | 'binary') =>
+          type === BIGINT ? Number : pg.types.getTypeParser(type, format),
+      },
+    }),
   });
   // The pool replaces an idle connection that breaks. For any other connection, the next query reports the error. The server can accept
   // and end a connection in the same packet, so the listener is added before any caller gets the connection. Without a listener, Node.js

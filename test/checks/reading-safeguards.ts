@@ -156,9 +156,9 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'known blocks begin together only up to the first unknown block',
     without: 'the leads of a changed block are never read',
-    file: 'src/ledger/recording/recording.ts',
-    text: '!poll.blocks.isKnown(block) || !this.beginBlock(poll, block)',
-    instead: 'poll.blocks.isKnown(block) && !this.beginBlock(poll, block)',
+    file: 'src/ledger/recording/begin-blocks.ts',
+    text: '!poll.blocks.isKnown(block) || !beginBlock(poll, block)',
+    instead: 'poll.blocks.isKnown(block) && !beginBlock(poll, block)',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
   },
   {

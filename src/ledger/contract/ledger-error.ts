@@ -10,7 +10,14 @@ export type LedgerErrorCode =
   | 'unwritable'
   | 'missing'
   | 'name-taken' // a sink cannot be renamed, because another sink has its new name
+  | 'away' // the server of the ledger cannot be reached
+  | 'standby' // the server of the ledger is read-only
+  | 'rights' // the server refuses the user
+  | 'fenced' // the poll is not the one that the ledger knows
   | 'unexpected';
+
+/** The codes of errors after which the same call may succeed later. */
+const TRANSIENT: ReadonlySet<LedgerErrorCode> = new Set(['full', 'io', 'busy', 'away', 'standby']);
 
 /**
  * The ledger could not do what the caller requested. It recorded nothing of that call or, if the call works in chunks, only the chunks before
@@ -30,7 +37,7 @@ export class LedgerError extends Error {
 
   /** Whether the same call may succeed later. */
   get isTransient(): boolean {
-    return this.code === 'full' || this.code === 'io' || this.code === 'busy';
+    return TRANSIENT.has(this.code);
   }
 }
 

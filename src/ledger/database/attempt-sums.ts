@@ -1,5 +1,12 @@
 import type { Outcome } from '../../leads/outcome.ts';
 
+/** Length of the period for which the attempts of a sink are summed up, in ms. */
+export const SLOT_MS = 600_000;
+/** Maximum number of holds and pauses that are kept for each sink. */
+export const MAX_HOLDS = 100;
+/** Maximum time between two holds that count as one, in ms. A destination may request a pause of one second every few seconds. */
+export const SAME_HOLD_MS = 60_000;
+
 /** The sums of the attempts of a sink in a period. Stored as JSON. */
 export interface AttemptSums {
   /** Attempts by outcome and HTTP status, or by outcome alone: `delivered 200`, `unavailable`. */

@@ -1,18 +1,19 @@
 import type Database from 'better-sqlite3';
 import type { SinkHealth } from '../../leads/sink-health.ts';
 import type { HoldKind } from '../contract/sink-activity.ts';
-import { type AttemptedBatch, type AttemptSums, addBatch, noAttempts } from './attempt-sums.ts';
+import {
+  type AttemptedBatch,
+  type AttemptSums,
+  addBatch,
+  MAX_HOLDS,
+  noAttempts,
+  SAME_HOLD_MS,
+  SLOT_MS,
+} from './attempt-sums.ts';
 import type { WriteBehind } from './transactions.ts';
 
-/** Length of the period for which the attempts of a sink are summed up, in ms. */
-export const SLOT_MS = 600_000;
 /** Time for which sums are kept, in ms: a week, and one day more, so that the last week is always complete. */
 const KEPT_MS = 8 * 86_400_000;
-/** Maximum number of holds and pauses that are kept for each sink. */
-const MAX_HOLDS = 100;
-/** Maximum time between two holds that count as one, in ms. A destination may request a pause of one second every few seconds. */
-const SAME_HOLD_MS = 60_000;
-
 /** The sums of a period, as read in the open transaction. */
 interface OpenSlot {
   readonly sinkNo: number;

@@ -3,11 +3,11 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { DeclaredSource, LastDeclaration } from '../contract/declared.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { LEAVE_BATCH } from '../privacy/erasing.ts';
+import { FORGOTTEN } from '../rules/superseding.ts';
 
 /** The pending deliveries `d` of a sink, with their batch `b`, except those that are being attempted. Parameters: the sink, and the current time. */
 const IDLE = "d.sink_no = +? AND d.state = 'pending' AND (b.holder IS NULL OR b.leased_until <= +?)";
 
-const FORGOTTEN = 'its sink was removed from the configuration and forgotten';
 const FORGET_CHUNK = 500;
 
 /**

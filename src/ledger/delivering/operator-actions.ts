@@ -1,11 +1,11 @@
 import type Database from 'better-sqlite3';
 import type { DeliveryState } from '../../leads/delivery.ts';
-import { HEALTHY, type SinkHealth } from '../../leads/sink-health.ts';
-import { blanked } from '../../platform/text/printable.ts';
+import type { SinkHealth } from '../../leads/sink-health.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { ActionGroup, DiscardNote } from '../contract/ledger-control.ts';
 import type { SinkActivity } from '../database/sink-activity.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
+import { discardReason, resumed } from '../rules/operator-actions.ts';
 import type { SinkRow } from '../rules/sink-row.ts';
 import { OVERTAKEN } from './content-order-sql.ts';
 
@@ -59,14 +59,12 @@ export class OperatorActions {
   }
 
   /** Discards the given deliveries that are dead. Returns how many it discarded. */
-  discard(deliveries: readonly number[], { by, note }: DiscardNote): number {
+  discard(deliveries: readonly number[], note: DiscardNote): number {
     const now = this.#clock.now().getTime();
-    const said = blanked(`discarded by ${by}: ${note}${/[.!?]$/.test(note) ? '' : '.'}`);
     const discarded = deliveries.flatMap((delivery) => {
       const row = this.#sql.dead.get(delivery);
       if (!row) return [];
-      const reason = row.reason === null ? said : `${said} Dead before: ${row.reason}`;
-      this.#sql.discard.run(reason, now, delivery);
+      this.#sql.discard.run(discardReason(note, row.reason), now, delivery);
       return [row];
     });
     this.#move(discarded, 'skipped');
@@ -96,30 +94,16 @@ export class OperatorActions {
     return true;
   }
 
-  /**
-   * Ends a pause, and makes the next probe of a held sink due now. Only an answer from the destination ends a hold. Otherwise, a destination
-   * that is still unavailable would get the whole backlog. If refusals caused the hold, another refusal also ends it. Otherwise, leads that
-   * the destination rightly refuses would hold the sink permanently.
-   */
+  /** Ends a pause, and makes the next probe of a held sink due now. See `resumed`. */
   resume(name: string): boolean {
     const sink = this.#rows.get(name);
     if (!sink) return false;
     const { health } = sink;
-    const { heldSince, probeAt, lastDeliveredAt, places, quota } = health;
+    const { heldSince, probeAt } = health;
     const now = this.#clock.now();
     // Deliveries that wait for the next probe become due with it, so that one of them can be the probe.
     if (heldSince && probeAt) this.#hurry(sink, now, probeAt);
-    const after = heldSince
-      ? {
-          ...health,
-          pausedSince: undefined,
-          pausedReason: undefined,
-          probeAt: now,
-          refusals: 0,
-          refusingSince: undefined,
-        }
-      : { ...HEALTHY, lastDeliveredAt, places, quota };
-    this.#setHealth(sink, { ...after, renewedAt: now }, now);
+    this.#setHealth(sink, resumed(health, now), now);
     return true;
   }
 

@@ -5,13 +5,15 @@ import type { LeadChoice, ReplayTotals } from '../contract/ledger-control.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 import { filterSql } from '../queries/filter-sql.ts';
-import { type Period, periodOf } from '../queries/period.ts';
+import { MEETS_RESULT } from '../queries/result-filter.ts';
+import type { Period } from '../rules/period.ts';
 import {
-  hasResultCondition,
-  MEETS_RESULT,
-  type ResultParameters,
-  resultParameters,
-} from '../queries/result-filter.ts';
+  type ReplaySelection,
+  type StoredReplay,
+  selectionFor,
+  selectionOf,
+} from '../rules/replay-selection.ts';
+import { type ResultParameters, resultParameters } from '../rules/result-parameters.ts';
 import type { SinkRow } from '../rules/sink-row.ts';
 import type { Owing } from './owing.ts';
 
@@ -24,16 +26,6 @@ const IDS_PER_STEP = 300;
 export const SAMPLE = 10;
 /** Time without a step after which a replay counts as left unfinished by a killed process, in ms. */
 const ABANDONED_MS = 10_000;
-
-/** What a replay selects, apart from its sink. */
-interface Selection extends Period {
-  readonly source: string | null;
-  readonly leftOut: boolean;
-  /** Conditions, all of which one of the lead's deliveries to the sink has to meet; undefined if there are none. */
-  readonly result?: ResultParameters | undefined;
-  /** The current versions of the leads with the requested ids; undefined if no ids were given. */
-  readonly versions?: readonly number[] | undefined;
-}
 
 /** The leads of a selection that one step handles, and the version up to which the selection is done after that step. */
 interface Part {
@@ -52,18 +44,13 @@ interface FoundIds {
   readonly next: number | undefined;
 }
 
-interface ReplayRow {
+interface ReplayRow extends StoredReplay {
   replay_no: number;
   sink: string;
   asked_at: number;
   through: number;
   bound: number;
   owed: number;
-  left_out: 0 | 1;
-  source: string | null;
-  since: number;
-  until: number;
-  chosen: string | null;
 }
 
 interface CurrentLead {
@@ -176,7 +163,7 @@ export class Replaying {
     return this.#sql.abandoned.all({ now: this.#clock.now().getTime(), ms: ABANDONED_MS });
   }
 
-  #part({ sinkNo }: SinkRow, selection: Selection, after: number, bound: number): Part {
+  #part({ sinkNo }: SinkRow, selection: ReplaySelection, after: number, bound: number): Part {
     const { source, since, until, result, versions } = selection;
     const matching = {
       source,
@@ -204,22 +191,6 @@ export class Replaying {
     this.#ofDeliverySql.set(sql, statement);
     return statement.all(...values);
   }
-}
-
-function selectionFor(choice: LeadChoice, versions: readonly number[] | undefined): Selection {
-  const { source, since, until, leftOut = false, states } = choice;
-  return {
-    ...periodOf({ since, until }),
-    source: source ?? null,
-    leftOut,
-    result: hasResultCondition(choice) || states ? resultParameters(choice) : undefined,
-    versions,
-  };
-}
-
-function selectionOf({ source, since, until, left_out, chosen }: ReplayRow): Selection {
-  const more = chosen === null ? {} : (JSON.parse(chosen) as Pick<Selection, 'result' | 'versions'>);
-  return { source, since, until, leftOut: left_out === 1, ...more };
 }
 
 const NO_RESULT = resultParameters({});

@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import type { ActionFilter, DeliveryFilter, SelectedState } from '../contract/ledger-queries.ts';
 import { DeliveryList } from '../queries/delivery-list.ts';
 import { type Cursor, FROM_NEWEST, parseCursor } from '../queries/keyset-page.ts';
+import { selectedBy } from '../rules/selecting.ts';
 
 /** Maximum numbers of deliveries and of ids in one part. An id takes longer to find than the next delivery of a list. */
 const PART = 500;
@@ -14,12 +15,6 @@ export interface SelectedPart {
   readonly unmatched: readonly string[];
   /** The position after this part; undefined at the end. */
   readonly next: Cursor | undefined;
-}
-
-/** Whether a retry includes discarded deliveries: the filter selects this state, or it names deliveries by their ids and selects no state. */
-export function bringsBack({ states, delivery, ids }: ActionFilter): boolean {
-  if (states) return states.includes('discarded');
-  return delivery !== undefined || (ids !== undefined && ids.deliveries.length > 0);
 }
 
 /** Selects the deliveries that an action may change, in parts. Only reads. */
@@ -40,24 +35,16 @@ export class Selecting {
     return this.#part({ ...filter, states: ['dead'] }, ['dead'], after);
   }
 
-  #part(
-    { ids, ...filter }: ActionFilter,
-    states: readonly SelectedState[],
-    after: Cursor | undefined,
-  ): SelectedPart {
-    const named = filter.states ? { ...filter, states } : filter;
-    if (ids === undefined) {
-      const selected = filter.delivery === undefined ? { ...filter, states } : named;
-      const { rows, next } = this.#deliveries.numbers(selected, PART, after ?? FROM_NEWEST);
+  #part(filter: ActionFilter, states: readonly SelectedState[], after: Cursor | undefined): SelectedPart {
+    const selected = selectedBy(filter, states);
+    if (selected.kind === 'filter') {
+      const { rows, next } = this.#deliveries.numbers(selected.filter, PART, after ?? FROM_NEWEST);
       return { numbers: rows, unmatched: [], next: next === null ? undefined : parseCursor(next) };
     }
     const from = after?.no ?? 0;
-    const found = [
-      ...ids.leads.map((lead) => ({ id: String(lead), filter: { ...filter, states, lead } })),
-      ...ids.deliveries.map((delivery) => ({ id: delivery, filter: { ...named, delivery } })),
-    ]
+    const found = selected.ids
       .slice(from, from + IDS_PART)
-      .map((one) => ({ id: one.id, numbers: meets(one.filter, filter) ? this.#numbersOf(one.filter) : [] }));
+      .map((one) => ({ id: one.id, numbers: one.filter ? this.#numbersOf(one.filter) : [] }));
     return {
       numbers: [...new Set(found.flatMap(({ numbers }) => numbers))],
       unmatched: found.filter(({ numbers }) => numbers.length === 0).map(({ id }) => id),
@@ -68,9 +55,4 @@ export class Selecting {
   #numbersOf(filter: DeliveryFilter): readonly number[] {
     return this.#deliveries.numbers(filter, PART, FROM_NEWEST).rows;
   }
-}
-
-/** Whether an id is the one that the filter requires, if it requires one. */
-function meets(named: DeliveryFilter, { lead, delivery }: DeliveryFilter): boolean {
-  return (lead ?? named.lead) === named.lead && (delivery ?? named.delivery) === named.delivery;
 }

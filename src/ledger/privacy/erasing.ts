@@ -12,12 +12,7 @@ import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { KEEPS_MAPPING } from '../database/views.ts';
-
-/** The value of `replay` in every delivery of the event `erased`, so that a version has at most one such delivery to each sink. */
-export const ERASURE = -1;
-
-/** The reason recorded for a skipped delivery of an erased lead. */
-export const ERASED = 'the lead was erased on request';
+import { ERASED, ERASURE } from '../rules/delivery-id.ts';
 
 interface OwedRow {
   delivery_no: number;

@@ -10,11 +10,10 @@ import type {
   SinkActivity,
   SinkAttempt,
 } from '../contract/sink-activity.ts';
-import { type AttemptSums, addSums, durationAt, noAttempts } from '../database/attempt-sums.ts';
-import { SLOT_MS } from '../database/sink-activity.ts';
+import { type AttemptSums, addSums, durationAt, noAttempts, SLOT_MS } from '../database/attempt-sums.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { deliveryId } from '../database/views.ts';
-import { dateOf } from './delivery-rows.ts';
+import { dateOf } from '../rules/delivery-rows.ts';
 import { Measures } from './lead-statistics.ts';
 
 /** Maximum number of attempts returned. */

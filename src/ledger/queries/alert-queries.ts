@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { PolledHours, PollId, Vitals } from '../contract/status-rows.ts';
 import { IS_NEW_LEAD } from '../database/views.ts';
-import { dateOf } from './delivery-rows.ts';
+import { dateOf } from '../rules/delivery-rows.ts';
 import type { StatusQueries } from './status-queries.ts';
 
 /** Number of the newest deliveries of all sinks among which delivery times are measured. */

@@ -4,7 +4,9 @@ import type { DeliveryFilter, SelectedState } from '../contract/ledger-queries.t
 import type { Order, Rows } from '../contract/page-rows.ts';
 import type { DeliveryRow } from '../contract/status-rows.ts';
 import { deliveryId } from '../database/views.ts';
-import { type MadeAttempts, type RawDelivery, toDeliveryRow } from './delivery-rows.ts';
+import { type MadeAttempts, type RawDelivery, toDeliveryRow } from '../rules/delivery-rows.ts';
+import { type Period, periodOf } from '../rules/period.ts';
+import { hasResultCondition, type ResultParameters, resultParameters } from '../rules/result-parameters.ts';
 import { filterSql } from './filter-sql.ts';
 import {
   type Cursor,
@@ -15,13 +17,7 @@ import {
   rowsAfter,
   startingAt,
 } from './keyset-page.ts';
-import { type Period, periodOf } from './period.ts';
-import {
-  hasResultCondition,
-  MEETS_RESULT,
-  type ResultParameters,
-  resultParameters,
-} from './result-filter.ts';
+import { MEETS_RESULT } from './result-filter.ts';
 
 /** For each state, the index of a sink's deliveries in the order in which they were owed. */
 const INDEXES: Readonly<Record<SelectedState, string>> = {

@@ -1,5 +1,5 @@
 import type { DeliveryFilter } from '../contract/ledger-queries.ts';
-import { ERASURE } from '../privacy/erasing.ts';
+import { parseDeliveryId } from '../rules/delivery-id.ts';
 
 /** A filter as an SQL condition. */
 export interface FilterSql {
@@ -24,36 +24,18 @@ export function filterSql(filter: DeliveryFilter): FilterSql {
   };
 }
 
-/**
- * Returns the condition for a delivery's id, followed by the values of its parameters. There is no column for the id, which consists of sink,
- * source, lead, version, the start of the hash and, if they apply, the time of a replay or `erased`, and how many times the id changed because
- * of a new mapping. A string that is not an id matches no delivery.
- */
-function deliveryTerm(id: string): [string, ...(string | number | bigint)[]] {
-  const match =
-    /^([^:]+):([^:]+):(\d{1,19}):(\d{1,9}):([0-9a-f]{8})(?::(?:r(\d{1,15})|(erased)))?(?::m(\d{1,9}))?$/.exec(
-      id,
-    );
-  if (!match) return ['0 = 1'];
-  const [, sink, source, lead, version, hash, replay, erased, reissued] = match as unknown as [
-    string,
-    string,
-    string,
-    string,
-    string,
-    string,
-    string?,
-    string?,
-    string?,
-  ];
+/** Returns the condition for a delivery's id, followed by the values of its parameters. A string that is not an id matches no delivery. */
+function deliveryTerm(text: string): [string, ...(string | number | bigint)[]] {
+  const id = parseDeliveryId(text);
+  if (!id) return ['0 = 1'];
   return [
     'coalesce(s.named, s.sink) = ? AND v.source = ? AND v.id = ? AND v.version = ? AND substr(v.hash, 1, 8) = ? AND d.replay = ? AND d.reissued = ?',
-    sink,
-    source,
-    BigInt.asIntN(64, BigInt(lead)),
-    Number(version),
-    hash,
-    erased ? ERASURE : Number(replay ?? 0),
-    Number(reissued ?? 0),
+    id.nameInIds,
+    id.source,
+    id.lead,
+    id.version,
+    id.hash,
+    id.replay,
+    id.reissued,
   ];
 }

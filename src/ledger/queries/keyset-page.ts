@@ -1,5 +1,5 @@
 import type { Order, Rows } from '../contract/page-rows.ts';
-import { type Period, periodOf } from './period.ts';
+import { type Period, periodOf } from '../rules/period.ts';
 
 /** A position in a list that is sorted by time: a time in ms since 1970, and a row number, which orders rows that have the same time. */
 export interface Cursor {

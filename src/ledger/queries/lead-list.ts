@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
 import type { LeadRow, LeadSearch, Order, Rows } from '../contract/page-rows.ts';
+import { type Period, periodOf } from '../rules/period.ts';
 import { type Cursor, FROM_NEWEST, inEachOrder, mergedRows, rowsAfter, startingAt } from './keyset-page.ts';
-import { type Period, periodOf } from './period.ts';
 
 /** A lead as the SQL of a list returns it. The progress of its deliveries is read only for the rows of the page. */
 type Row = Omit<LeadRow, 'owedSinks' | 'deliveredSinks'> & Cursor;

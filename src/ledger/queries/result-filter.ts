@@ -1,34 +1,3 @@
-import type { ResultFilter } from '../contract/ledger-queries.ts';
-
-/** The parameters of `MEETS_RESULT`. Null means that the filter has no such condition. */
-export interface ResultParameters {
-  /** States as a JSON array. */
-  readonly states: string | null;
-  /** A part of a reason, in lower case. */
-  readonly reason: string | null;
-  readonly httpStatus: number | null;
-  /** In ms since 1970. */
-  readonly deliveredSince: number | null;
-  readonly deliveredUntil: number | null;
-}
-
-/** Converts the conditions to parameters. */
-export function resultParameters(filter: ResultFilter): ResultParameters {
-  const { states, reason, deliveredSince, deliveredUntil } = filter;
-  return {
-    states: states === undefined ? null : JSON.stringify(states),
-    reason: reason?.toLowerCase() ?? null,
-    httpStatus: reason !== undefined && /^[1-5]\d\d$/.test(reason) ? Number(reason) : null,
-    deliveredSince: deliveredSince?.getTime() ?? null,
-    deliveredUntil: deliveredUntil?.getTime() ?? null,
-  };
-}
-
-/** Whether the filter has a condition apart from the state. */
-export function hasResultCondition({ reason, deliveredSince, deliveredUntil }: ResultFilter): boolean {
-  return reason !== undefined || deliveredSince !== undefined || deliveredUntil !== undefined;
-}
-
 const LAST_STATUS =
   '(SELECT a.http_status FROM _attempts a WHERE a.delivery_no = d.delivery_no ORDER BY a.attempt_no DESC LIMIT 1)';
 const HAS_REASON = "instr(lower(coalesce(d.reason, '')), :reason) > 0";

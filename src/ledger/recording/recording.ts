@@ -17,6 +17,7 @@ import type { Owing } from '../delivering/owing.ts';
 import { changedFields } from '../rules/changed-fields.ts';
 import { isOld, MAX_REASONS, REPEATED } from '../rules/listed-content.ts';
 import type { Addition } from './addition.ts';
+import { beginBlock } from './begin-blocks.ts';
 import type { OpenPoll } from './open-poll.ts';
 import { columnsOf, type LeadRow, prepareRecording, type RejectedContentRow } from './recording-sql.ts';
 
@@ -37,22 +38,6 @@ export class Recording {
     this.#sql = prepareRecording(db);
   }
 
-  /** Begins blocks up to the first one that is not known, and returns how many it began. */
-  beginKnown(poll: OpenPoll, blocks: readonly BlockHead[]): number {
-    const unknown = blocks.findIndex((block) => !poll.blocks.isKnown(block) || !this.beginBlock(poll, block));
-    return unknown === -1 ? blocks.length : unknown;
-  }
-
-  /** Begins a block. Returns true if the last listing contained the block; its leads then count as seen. */
-  beginBlock(poll: OpenPoll, block: BlockHead): boolean {
-    const known = poll.blocks.begin(block);
-    for (const lead of known ?? []) {
-      poll.undecided.delete(lead);
-      poll.seen.add(lead);
-    }
-    return known !== undefined;
-  }
-
   /** Returns the indexes of the elements whose content is not known or whose lead was gone. Counts the other elements as seen. */
   unknownIndexes(poll: OpenPoll, elements: readonly Pick<ListedElement, 'id' | 'hash'>[]): number[] {
     return elements.flatMap(({ id, hash }, place) =>
@@ -66,8 +51,7 @@ export class Recording {
    * @param block the block that consists of the items, unless that block has already begun
    */
   async record(poll: OpenPoll, items: readonly ListedItem[], block?: BlockHead): Promise<RecordCounts> {
-    if (block && this.beginBlock(poll, block))
-      return { listed: items.length, new: 0, changed: 0, rejected: 0 };
+    if (block && beginBlock(poll, block)) return { listed: items.length, new: 0, changed: 0, rejected: 0 };
     const before = { ...poll };
     // Filters before the transaction, because a chunk with nothing new must not take the write lock. Without `block`, `unknownIndexes` has
     // already compared the rejected items.

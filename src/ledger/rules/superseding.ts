@@ -7,8 +7,10 @@ export const REPLACED = 'a newer delivery of the same lead replaced it';
 /** The reason recorded for a delivery of a replay, if an operator cancelled the replay. */
 export const CANCELLED = 'an operator cancelled the replay';
 /** The reason recorded for a delivery that a backfill skipped, because retention or damage had removed the lead's content. */
-export const NOT_STORED =
+const NOT_STORED =
   'the content of this lead was no longer stored when this sink was added; its next content goes out';
+/** The reason recorded for a pending delivery of a sink that was forgotten. */
+export const FORGOTTEN = 'its sink was removed from the configuration and forgotten';
 /** The reason recorded for a lead that was listed before a sink without backfill was configured. */
 export const LISTED_BEFORE =
   'listed before leadsync delivered leads of this source to this sink; backfill is off';
@@ -113,7 +115,7 @@ function newestAs(
  * Whether a sink cannot have any version of a lead. That is so if it has no delivery of the lead, if the last delivery was skipped because
  * the content was not stored, or if the sink's mapping left the lead out and no other version was delivered or may have arrived.
  */
-export function isNewTo(last: LastDelivery | undefined, maybeArrived: () => boolean): boolean {
+function isNewTo(last: LastDelivery | undefined, maybeArrived: () => boolean): boolean {
   if (last === undefined || last.reason === NOT_STORED) return true;
   return isLeftOut(last) && !maybeArrived();
 }
@@ -158,7 +160,7 @@ export function planBackfill(
 }
 
 /** Whether a delivery is dead, or was dead until an operator discarded it. In both cases the sink gets the lead's next version. */
-export function isGivenUp({ state, discarded }: Pick<LastDelivery, 'state' | 'discarded'>): boolean {
+function isGivenUp({ state, discarded }: Pick<LastDelivery, 'state' | 'discarded'>): boolean {
   return state === 'dead' || (state === 'skipped' && discarded === 1);
 }
 

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Stands between a sink and its server, and can cut the line. */
+/** Stands between leadsync and its server, and can cut the line. */
 export interface Proxy {
   /** The server's address, by way of the proxy. */
   readonly url: string;
   /**
-   * Cuts the line once, right after the server has answered the next COMMIT of a transaction that writes leads, and swallows that
-   * answer. What else is mirrored has transactions of its own.
+   * Cuts the line once, right after the server has answered the next COMMIT of a transaction that writes what the proxy watches for, and
+   * swallows that answer.
    */
   cutAfterCommit(): void;
   /** Cuts every line there is, now. */
@@ -15,15 +15,17 @@ export interface Proxy {
   close(): void;
 }
 
+/** Whether a message is part of a transaction in which a sink writes leads. What else it mirrors has transactions of its own. */
 const WRITES_LEADS = /INSERT INTO \S+\.leads AS/;
 
-export async function startProxy(databaseUrl: string): Promise<Proxy> {
+/** Starts a proxy. `watched` matches a message of the transactions that `cutAfterCommit` waits for. */
+export async function startProxy(databaseUrl: string, watched = WRITES_LEADS): Promise<Proxy> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   let armed = false;
   const server = createServer((client) => {
     const upstream = connect(Number(target.port || 5432), target.hostname);
-    let [writesLeads, swallow] = [false, false];
+    let [isWatched, swallow] = [false, false];
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],
@@ -33,10 +35,10 @@ export async function startProxy(databaseUrl: string): Promise<Proxy> {
       socket.on('close', () => other.destroy());
     }
     client.on('data', (data) => {
-      if (data.includes('BEGIN ')) writesLeads = false;
-      writesLeads ||= WRITES_LEADS.test(data.toString('latin1'));
+      if (data.includes('BEGIN ')) isWatched = false;
+      isWatched ||= watched.test(data.toString('latin1'));
       if (data.includes('COMMIT\0')) {
-        swallow = armed && writesLeads;
+        swallow = armed && isWatched;
         if (swallow) armed = false;
       }
       upstream.write(data);

@@ -1,0 +1,85 @@
+import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import { networkFailure } from '../../platform/failures/network-failure.ts';
+import { DeadlinePassed } from '../../platform/time/deadline.ts';
+import { isOfServer } from '../../postgres/server-error.ts';
+
+/** What an error of the server means, by SQLSTATE or the beginning of one (PostgreSQL manual, appendix A). */
+const MEANINGS: Readonly<Record<string, readonly [LedgerError['code'], what: string, hint: string]>> = {
+  '08': ['away', 'lost the connection', 'If this continues, check the server, and any pooler in between.'],
+  '57P': ['away', 'is stopping or starting', 'leadsync continues by itself once the server is back.'],
+  '25006': ['standby', 'is read-only', 'Set the address to the primary server.'],
+  '53100': [
+    'full',
+    'has no space left on its disk',
+    'Free some space on the server; leadsync then continues by itself.',
+  ],
+  '53200': ['full', 'has no memory left', 'Give the server more memory; leadsync then continues by itself.'],
+  '53300': ['busy', 'accepts no more connections', 'Raise max_connections on the server.'],
+  '55P03': [
+    'busy',
+    'kept rows of the ledger locked for too long',
+    'Find the transaction that holds the lock, and end it.',
+  ],
+  '57014': ['busy', 'did not finish a statement in time', 'Check what holds locks or slows the server down.'],
+  '40': [
+    'busy',
+    'rolled back a transaction in favour of another one',
+    'If this continues, check what else writes to the ledger.',
+  ],
+  '28': [
+    'rights',
+    'refuses the user or password',
+    'Check the user and password, and what pg_hba.conf allows.',
+  ],
+  '42501': [
+    'rights',
+    'does not permit this to the user',
+    'Make the user the owner of the schema of the ledger.',
+  ],
+  '3D': ['missing', 'does not have the database', 'Create the database, or correct its name.'],
+  '3F': ['missing', 'does not have the schema of the ledger', 'Restore the database from a backup.'],
+  '42P01': ['missing', 'lacks a table of the ledger', 'Restore the schema of the ledger from a backup.'],
+  '42703': ['damaged', 'lacks a column of the ledger', 'Restore the schema of the ledger from a backup.'],
+};
+
+/** Returns a `LedgerError` that says what an error of PostgreSQL or of the connection means. Never repeats the error's text, which may quote a lead. */
+export function toLedgerFailure(where: string, error: unknown): LedgerError {
+  if (error instanceof LedgerError) return error;
+  if (error instanceof DeadlinePassed)
+    return new LedgerError(
+      'away',
+      `The ledger in ${where} did not answer in time.`,
+      'Check whether the server can be reached, and what slows it down.',
+      error,
+    );
+  if (isOfServer(error)) return ofServer(where, error.code ?? '', error);
+  if (!isOfConnection(error)) return unexpected(where, error);
+  const { what, hint } = networkFailure(error);
+  return new LedgerError('away', `The ledger in ${where} ${what}.`, hint, error);
+}
+
+function ofServer(where: string, code: string, error: Error): LedgerError {
+  const meaning = MEANINGS[code] ?? MEANINGS[code.slice(0, 3)] ?? MEANINGS[code.slice(0, 2)];
+  if (!meaning) return unexpected(where, error, code);
+  const [kind, what, hint] = meaning;
+  return new LedgerError(kind, `The ledger in ${where} ${what} (SQLSTATE ${code}).`, hint, error);
+}
+
+function unexpected(where: string, error: unknown, code?: string): LedgerError {
+  const said = code ? ` (SQLSTATE ${code})` : '';
+  return new LedgerError(
+    'unexpected',
+    `The ledger in ${where} failed${said}.`,
+    'This is a fault in leadsync: please report it.',
+    error,
+  );
+}
+
+/** Whether the connection failed: an error of the system, or one of the driver about a connection that ended. */
+function isOfConnection(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (
+    'code' in error ||
+    /^(Connection terminated|Client has encountered a connection error|timeout exc)/.test(error.message)
+  );
+}

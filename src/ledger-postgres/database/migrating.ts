@@ -1,0 +1,89 @@
+import type { PoolClient } from 'pg';
+import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import { quoted } from '../../postgres/identifier.ts';
+import type { PostgresAccess } from './postgres-access.ts';
+import { migrations } from './schema.ts';
+
+/** A ledger that was opened: its id, and the number of its migrations before. */
+interface Opened {
+  readonly id: string;
+  /** 0 if the ledger is new. */
+  readonly from: number;
+}
+
+/**
+ * Creates the ledger in its schema, or applies the missing migrations, in one transaction. Another process that opens the ledger waits.
+ * @throws LedgerError if the schema contains something else, or a newer leadsync wrote it
+ */
+export function migrate(access: PostgresAccess, schema: string): Promise<Opened> {
+  return access.prepare(async (client) => {
+    await client.query("SELECT pg_advisory_xact_lock(hashtextextended('leadsync ledger ' || $1, 0))", [
+      schema,
+    ]);
+    await client.query(`CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}`);
+    const from = (await shapeIn(client, access.where, schema)) ?? 0;
+    if (from === 0) await requireEmpty(client, access.where, schema);
+    for (const step of migrations.slice(from)) await client.query(step);
+    if (from === 0)
+      await client.query(
+        "INSERT INTO _ledger (id, shape) VALUES (replace(gen_random_uuid()::text, '-', ''), $1)",
+        [migrations.length],
+      );
+    else await client.query('UPDATE _ledger SET shape = $1', [migrations.length]);
+    return { id: await idIn(client), from };
+  });
+}
+
+/** Checks that the ledger has this version's schema. Changes nothing. @throws LedgerError if it does not */
+export function requireCurrentShape(access: PostgresAccess, schema: string): Promise<Opened> {
+  return access.prepare(async (client) => {
+    const from = await shapeIn(client, access.where, schema);
+    if (from === undefined)
+      throw new LedgerError(
+        'missing',
+        `There is no ledger in the schema ${schema} of ${access.where}.`,
+        'Check the address and the schema of the ledger.',
+      );
+    if (from < migrations.length)
+      throw new LedgerError(
+        'older',
+        `The ledger in ${access.where} was written by an older leadsync (schema ${from}; this version needs schema ${migrations.length}).`,
+        'Start the process that upgrades the ledger with this version first.',
+      );
+    return { id: await idIn(client), from };
+  });
+}
+
+/** Returns the number of migrations that were applied; undefined if there is no ledger. */
+async function shapeIn(client: PoolClient, where: string, schema: string): Promise<number | undefined> {
+  const { rows } = await client.query(
+    "SELECT to_regclass(quote_ident($1) || '._ledger') IS NOT NULL AS known",
+    [schema],
+  );
+  if (!(rows[0] as { known: boolean }).known) return undefined;
+  const shape = Number((await client.query('SELECT shape FROM _ledger')).rows[0]?.shape);
+  if (shape > migrations.length)
+    throw new LedgerError(
+      'newer',
+      `The ledger in ${where} was written by a newer leadsync (schema ${shape}; this version knows schema ${migrations.length}).`,
+      'Install that newer leadsync.',
+    );
+  return shape;
+}
+
+async function requireEmpty(client: PoolClient, where: string, schema: string): Promise<void> {
+  const { rows } = await client.query(
+    'SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 LIMIT 1',
+    [schema],
+  );
+  if (rows.length === 0) return;
+  throw new LedgerError(
+    'foreign',
+    `The schema ${schema} of ${where} contains tables that are not a ledger's.`,
+    'Choose another schema for the ledger.',
+  );
+}
+
+async function idIn(client: PoolClient): Promise<string> {
+  return String((await client.query('SELECT id FROM _ledger')).rows[0]?.id);
+}

@@ -1,0 +1,108 @@
+import type { LeadEvent } from '../../leads/delivery.ts';
+import type { SinkHealth } from '../../leads/sink-health.ts';
+import { decodeHealth, encodeHealth, type SinkRow } from '../../ledger/rules/sink-row.ts';
+import { type Statement, statement } from './statement.ts';
+import type { Transaction } from './transaction.ts';
+
+interface RawSink {
+  sink_no: number;
+  sink: string;
+  named: string | null;
+  active: boolean;
+  events: string;
+  backfill: boolean;
+  owed_through: number;
+  backfill_to: number;
+  health: string;
+  config: string | null;
+}
+
+interface CountedSink extends RawSink {
+  pending: number;
+  delivered: number;
+  dead: number;
+  skipped: number;
+  delivered_at: number | null;
+}
+
+/** Returns every sink that was ever declared, in the order of declaration. */
+export async function allSinks(tx: Transaction): Promise<SinkRow[]> {
+  return (await tx.rows(ALL)).map(toSinkRow);
+}
+
+/** A sink without the counts of its deliveries, which are not needed to deliver. */
+export type Sink = Omit<SinkRow, 'counts'>;
+
+/** Returns a sink without its counts; undefined if it was never declared. */
+export async function findSink(tx: Transaction, name: string): Promise<Sink | undefined> {
+  const row = await tx.first(FIND, [name]);
+  return row && toSink(row);
+}
+
+/** Returns a sink without its counts, by number. */
+export async function getSink(tx: Transaction, sinkNo: number): Promise<Sink> {
+  return toSink((await tx.first(GET, [sinkNo])) as RawSink);
+}
+
+/**
+ * Returns a sink, and locks its row until the end of the transaction, for a caller that changes the sink's health. A transaction that also locks
+ * batches and deliveries locks batches first, then sinks, then deliveries.
+ */
+export async function lockSink(tx: Transaction, sinkNo: number): Promise<Sink> {
+  return toSink((await tx.first(LOCK, [sinkNo])) as RawSink);
+}
+
+/** Writes the health of a sink whose row is locked. */
+export async function writeHealth(tx: Transaction, sinkNo: number, health: SinkHealth): Promise<void> {
+  await tx.run(SET_HEALTH, [encodeHealth(health), sinkNo]);
+}
+
+function toSink(row: RawSink): Sink {
+  return {
+    sinkNo: row.sink_no,
+    name: row.sink,
+    active: row.active,
+    events: row.events.split(',') as LeadEvent[],
+    backfill: row.backfill,
+    owedThrough: row.owed_through,
+    backfillTo: row.backfill_to,
+    health: decodeHealth(row.health),
+    nameInIds: row.named ?? row.sink,
+    config: row.config ?? undefined,
+  };
+}
+
+function toSinkRow(row: CountedSink): SinkRow {
+  const { health, ...sink } = toSink(row);
+  const at = Math.max(health.lastDeliveredAt?.getTime() ?? 0, row.delivered_at ?? 0);
+  return {
+    ...sink,
+    health: { ...health, lastDeliveredAt: at === 0 ? undefined : new Date(at) },
+    counts: { pending: row.pending, delivered: row.delivered, dead: row.dead, skipped: row.skipped },
+  };
+}
+
+const COLUMNS =
+  's.sink_no, s.sink, s.named, s.active, s.events, s.backfill, s.owed_through, s.backfill_to, s.health, s.config';
+
+const sinks = (name: string, where: string): Statement<CountedSink> =>
+  statement(
+    name,
+    `SELECT ${COLUMNS},
+       coalesce(c.pending, 0) + coalesce(n.pending, 0) AS pending, coalesce(c.delivered, 0) + coalesce(n.delivered, 0) AS delivered,
+       coalesce(c.dead, 0) + coalesce(n.dead, 0) AS dead, coalesce(c.skipped, 0) + coalesce(n.skipped, 0) AS skipped,
+       greatest(c.delivered_at, n.delivered_at) AS delivered_at
+     FROM _sinks s LEFT JOIN _sink_counts c ON c.sink_no = s.sink_no
+     LEFT JOIN (SELECT sink_no, sum(pending)::bigint AS pending, sum(delivered)::bigint AS delivered, sum(dead)::bigint AS dead,
+       sum(skipped)::bigint AS skipped, max(delivered_at) AS delivered_at FROM _count_changes GROUP BY sink_no) n ON n.sink_no = s.sink_no
+     ${where}`,
+  );
+
+const ALL = sinks('sinks', 'ORDER BY s.sink_no');
+const FIND = statement<RawSink>('find-sink', `SELECT ${COLUMNS} FROM _sinks s WHERE s.sink = $1`);
+const GET = statement<RawSink>('get-sink', `SELECT ${COLUMNS} FROM _sinks s WHERE s.sink_no = $1`);
+const LOCK = statement<RawSink>(
+  'lock-sink',
+  `SELECT ${COLUMNS} FROM _sinks s WHERE s.sink_no = $1 FOR UPDATE`,
+);
+const SET_HEALTH = statement('set-health', 'UPDATE _sinks SET health = $1 WHERE sink_no = $2');

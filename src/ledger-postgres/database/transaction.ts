@@ -1,0 +1,100 @@
+import type { PoolClient } from 'pg';
+import type { DeliveryState } from '../../leads/delivery.ts';
+import { type Statement, statement, type Value } from './statement.ts';
+
+/** Is called before each statement of a transaction with the statement's name. Tests use it to stop a transaction between two statements. */
+export type BeforeStatement = (name: string) => Promise<void> | undefined;
+
+/** Is thrown by a transaction that turns out to need the owing lock, which has to be taken first. */
+export class NeedsOwingLock extends Error {
+  override readonly name = 'NeedsOwingLock';
+}
+
+type Counts = Record<DeliveryState, number> & { deliveredAt: number | null };
+
+/** A transaction that is open on one connection. */
+export class Transaction {
+  /** The time of the ledger when the transaction began and had its locks, in ms since 1970. */
+  readonly now: number;
+  readonly #owes: boolean;
+  readonly #client: PoolClient;
+  readonly #before: BeforeStatement;
+  readonly #counts = new Map<number, Counts>();
+
+  constructor(client: PoolClient, { now, owes }: { now: number; owes: boolean }, before: BeforeStatement) {
+    this.#client = client;
+    this.now = now;
+    this.#owes = owes;
+    this.#before = before;
+  }
+
+  /** Must be called before the transaction records anything as owed. If it has no owing lock, it is run again from its beginning, with the lock. */
+  requireOwingLock(): void {
+    if (!this.#owes) throw new NeedsOwingLock('the transaction needs the owing lock');
+  }
+
+  /** Runs a statement and returns its rows. */
+  async rows<Row>(sql: Statement<Row>, values: readonly Value[] = []): Promise<Row[]> {
+    await this.#before(sql.name);
+    const { rows } = await this.#client.query({ name: sql.name, text: sql.text, values: [...values] });
+    return rows as Row[];
+  }
+
+  /** Runs a statement and returns its first row. */
+  async first<Row>(sql: Statement<Row>, values: readonly Value[] = []): Promise<Row | undefined> {
+    return (await this.rows(sql, values))[0];
+  }
+
+  /** Runs a statement and returns how many rows it wrote. */
+  async run(sql: Statement<unknown>, values: readonly Value[] = []): Promise<number> {
+    await this.#before(sql.name);
+    const { rowCount } = await this.#client.query({ name: sql.name, text: sql.text, values: [...values] });
+    return rowCount ?? 0;
+  }
+
+  /** Adds to the number of deliveries of a sink in a state. `deliveries` is negative if deliveries left the state. */
+  count(sinkNo: number, state: DeliveryState, deliveries: number): void {
+    this.#countsOf(sinkNo)[state] += deliveries;
+  }
+
+  /** Records that a sink's deliveries were delivered now. */
+  countDelivered(sinkNo: number): void {
+    this.#countsOf(sinkNo).deliveredAt = this.now;
+  }
+
+  #countsOf(sinkNo: number): Counts {
+    const counts = this.#counts.get(sinkNo) ?? {
+      pending: 0,
+      delivered: 0,
+      dead: 0,
+      skipped: 0,
+      deliveredAt: null,
+    };
+    this.#counts.set(sinkNo, counts);
+    return counts;
+  }
+
+  /** Writes what was counted. */
+  async flush(): Promise<void> {
+    const changed = [...this.#counts].filter(
+      ([, { deliveredAt, ...counts }]) =>
+        deliveredAt !== null || Object.values(counts).some((count) => count !== 0),
+    );
+    if (changed.length === 0) return;
+    const of = (state: DeliveryState) => changed.map(([, counts]) => counts[state]);
+    await this.run(ADD_COUNTS, [
+      changed.map(([sinkNo]) => sinkNo),
+      of('pending'),
+      of('delivered'),
+      of('dead'),
+      of('skipped'),
+      changed.map(([, { deliveredAt }]) => deliveredAt),
+    ]);
+  }
+}
+
+const ADD_COUNTS = statement(
+  'add-counts',
+  `INSERT INTO _count_changes (sink_no, pending, delivered, dead, skipped, delivered_at)
+   SELECT * FROM unnest($1::int[], $2::int[], $3::int[], $4::int[], $5::int[], $6::bigint[])`,
+);

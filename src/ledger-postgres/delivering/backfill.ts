@@ -1,0 +1,76 @@
+import { planBackfill } from '../../ledger/rules/superseding.ts';
+import { findSink } from '../database/sinks.ts';
+import { statement, texts } from '../database/statement.ts';
+import type { Transaction } from '../database/transaction.ts';
+import { HAS_CONTENT } from './order-sql.ts';
+import { NewestContent } from './superseding.ts';
+
+const BACKFILL_CHUNK = 300;
+
+/** Handles one chunk of the leads that were listed while a sink was not declared: records them as owed to the sink, or as skipped. */
+export async function backfill(
+  tx: Transaction,
+  name: string,
+): Promise<{ owed: number; skipped: number; done: boolean }> {
+  const sink = await findSink(tx, name);
+  if (!sink || sink.owedThrough >= sink.backfillTo) return { owed: 0, skipped: 0, done: true };
+  const { sinkNo, owedThrough, backfillTo } = sink;
+  const versions = await tx.rows(BETWEEN, [owedThrough, backfillTo, BACKFILL_CHUNK]);
+  const leads = versions.map(({ current_no, source, id, has_content }) => ({
+    versionNo: current_no,
+    source,
+    id: BigInt(id),
+    hasContent: has_content,
+  }));
+  const content = await NewestContent.of(tx, leads, [sink]);
+  const { deliveries } = content;
+  const skipped = [];
+  for (const lead of leads) {
+    const { source, id } = lead;
+    const last = deliveries.last(sinkNo, source, id);
+    const plan = planBackfill(sink, last, () => deliveries.maybeArrived(sinkNo, source, id), lead.hasContent);
+    if (plan?.kind === 'newest') content.oweNewest(sink, lead);
+    else if (plan?.kind === 'owe') content.oweBehind(sink, lead, { event: plan.event, replay: 0 });
+    else if (plan) skipped.push({ ...plan, versionNo: lead.versionNo });
+  }
+  const owed = (await content.write(tx)).length;
+  const left =
+    skipped.length === 0
+      ? 0
+      : await tx.run(SKIP_OLD, [
+          sinkNo,
+          tx.now,
+          skipped.map(({ versionNo }) => versionNo),
+          texts(skipped.map(({ event }) => event)),
+          texts(skipped.map(({ reason }) => reason)),
+        ]);
+  tx.count(sinkNo, 'skipped', left);
+  const done = versions.length < BACKFILL_CHUNK;
+  await tx.run(PROGRESS, [sinkNo, done ? backfillTo : (versions.at(-1)?.version_no ?? backfillTo)]);
+  return { owed, skipped: left, done };
+}
+
+// The current version of each lead: the version in this range, or a newer version that was recorded after the sink was declared.
+const BETWEEN = statement<{
+  version_no: number;
+  current_no: number;
+  source: string;
+  id: string;
+  has_content: boolean;
+}>(
+  'backfill-between',
+  `SELECT v.version_no, l.version_no AS current_no, v.source, v.id::text AS id, ${HAS_CONTENT} AS has_content FROM _versions v
+   JOIN _leads l ON l.source = v.source AND l.id = v.id
+   WHERE v.version_no > $1 AND v.version_no <= $2 AND (l.version_no = v.version_no OR l.version_no > $2) AND l.erased_no IS NULL
+   ORDER BY v.version_no LIMIT $3`,
+);
+
+const SKIP_OLD = statement(
+  'skip-old',
+  `INSERT INTO _deliveries (version_no, sink_no, event, state, reason, owed_at, settled_at)
+   SELECT g.version_no, $1, g.event, 'skipped', g.reason, $2, $2
+   FROM unnest($3::bigint[], $4::text[], $5::text[]) WITH ORDINALITY AS g (version_no, event, reason, position)
+   ORDER BY g.position ON CONFLICT DO NOTHING`,
+);
+
+const PROGRESS = statement('backfill-progress', 'UPDATE _sinks SET owed_through = $2 WHERE sink_no = $1');

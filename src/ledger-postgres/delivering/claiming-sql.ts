@@ -1,0 +1,168 @@
+import type { DueDelivery } from '../../ledger/rules/divide-into-batches.ts';
+import { type Statement, statement } from '../database/statement.ts';
+import { KEEPS_MAPPING, UNBLOCKED } from './order-sql.ts';
+
+/** A batch whose lease has expired. */
+export interface BatchRow {
+  batch_no: number;
+  created_at: number;
+  lease: number;
+  leased_until: number;
+  holder: string | null;
+  lost: number;
+}
+
+/** A delivery that is due. */
+export interface DueRow extends DueDelivery {
+  delivery_no: number;
+}
+
+/**
+ * Whether the delivery `d` would be a poor probe: it was refused before, or its event is `erased`, which a destination may refuse because it
+ * does not know the lead.
+ */
+const INCONCLUSIVE = "(d.refused_at IS NOT NULL OR d.retried_at IS NOT NULL OR d.event = 'erased')";
+
+const BYTES = '(SELECT octet_length(v.raw) FROM _versions v WHERE v.version_no = d.version_no) AS bytes';
+const WAITING = "d.sink_no = $1 AND d.state = 'pending' AND d.batch_no IS NULL";
+
+/** The statements that find the next probe of a held sink. */
+export interface ProbeSql {
+  readonly due: Statement<DueRow>;
+  readonly expired: Statement<BatchRow>;
+}
+
+/** Finds due deliveries, and locks them. Leaves out those that another transaction has locked. */
+const due = (name: string, also = '') =>
+  statement<DueRow>(
+    name,
+    `SELECT d.delivery_no, d.owed_at, d.next_attempt_at, ${BYTES} FROM _deliveries d
+     WHERE ${WAITING} AND d.next_attempt_at <= $2 AND ${UNBLOCKED} ${also}
+     ORDER BY d.next_attempt_at, d.delivery_no LIMIT $3 FOR UPDATE OF d SKIP LOCKED`,
+  );
+
+/** Finds batches whose leases have expired, and locks them. Leaves out those that another transaction has locked. */
+const expired = (name: string, order: string, also = '') =>
+  statement<BatchRow>(
+    name,
+    `SELECT b.batch_no, b.created_at, b.lease, b.leased_until, b.holder, b.lost FROM _batches b
+     WHERE b.sink_no = $1 AND b.leased_until <= $2 ${also} ORDER BY ${order} LIMIT $3 FOR UPDATE OF b SKIP LOCKED`,
+  );
+
+const DUE = due('due');
+const OLDEST = expired('oldest-expired', 'b.batch_no');
+const PROBES: { readonly conclusive: ProbeSql; readonly any: ProbeSql } = {
+  conclusive: {
+    due: due('due-conclusive', `AND NOT ${INCONCLUSIVE}`),
+    expired: expired(
+      'expired-conclusive',
+      'b.leased_until, b.batch_no',
+      `AND NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.batch_no = b.batch_no AND ${INCONCLUSIVE})`,
+    ),
+  },
+  any: { due: DUE, expired: expired('expired', 'b.leased_until, b.batch_no') },
+};
+
+const NEWEST = statement<DueRow>(
+  'due-newest',
+  `SELECT d.delivery_no, d.owed_at, d.next_attempt_at, ${BYTES}
+   FROM (SELECT * FROM _deliveries d WHERE ${WAITING} AND d.next_attempt_at <= $2
+     ORDER BY d.next_attempt_at DESC, d.delivery_no DESC LIMIT $3 FOR UPDATE SKIP LOCKED) d
+   WHERE ${UNBLOCKED} ORDER BY d.next_attempt_at DESC, d.delivery_no DESC LIMIT $4`,
+);
+
+const NEXT_DUE = statement<{ at: number | null }>(
+  'next-due',
+  `SELECT min(greatest(n.next_attempt_at, n.owed_at + $2)) AS at FROM (SELECT d.next_attempt_at, d.owed_at FROM _deliveries d
+   WHERE ${WAITING} AND ${UNBLOCKED} ORDER BY d.next_attempt_at LIMIT 100) n`,
+);
+
+const ANY_DUE = statement<{ due: boolean }>(
+  'any-due',
+  `SELECT EXISTS (SELECT 1 FROM _deliveries d WHERE ${WAITING} AND d.next_attempt_at <= $2 AND ${UNBLOCKED})
+   OR EXISTS (SELECT 1 FROM _batches b WHERE b.sink_no = $1 AND b.leased_until <= $2) AS due`,
+);
+
+const LEASED = statement<{ leased: number }>(
+  'leased',
+  'SELECT count(*) AS leased FROM _batches WHERE sink_no = $1 AND leased_until > $2 AND lease <> 0',
+);
+
+const NEXT_LEASE_END = statement<{ at: number | null }>(
+  'next-lease-end',
+  'SELECT min(leased_until) AS at FROM _batches WHERE sink_no = $1 AND leased_until > $2',
+);
+
+const UNBEGUN = statement<{ batch_no: number; lease: number }>(
+  'unbegun',
+  'SELECT batch_no, lease FROM _batches WHERE sink_no = $1 AND leased_until > $2 AND lease <> 0 AND holder IS NULL ORDER BY batch_no',
+);
+
+const ADD_BATCHES = statement<{ batch_no: number; lease: number }>(
+  'add-batches',
+  `INSERT INTO _batches (sink_no, created_at, lease, leased_until, holder, lost, mapping_no)
+   SELECT s.sink_no, g.created_at, g.lease, $4, $5, $6, s.mapping_no
+   FROM _sinks s CROSS JOIN unnest($2::bigint[], $3::bigint[]) WITH ORDINALITY AS g (created_at, lease, position)
+   WHERE s.sink_no = $1 ORDER BY g.position RETURNING batch_no, lease`,
+);
+
+const ASSIGN = statement(
+  'assign',
+  `UPDATE _deliveries d SET batch_no = g.batch_no FROM unnest($1::bigint[], $2::bigint[]) AS g (delivery_no, batch_no)
+   WHERE d.delivery_no = g.delivery_no`,
+);
+
+const RENEW = statement(
+  'renew',
+  `UPDATE _batches b SET lease = g.lease, leased_until = g.leased_until, holder = CASE WHEN g.lease = 0 THEN NULL ELSE $1 END, lost = g.lost, mapping_no = s.mapping_no
+   FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::int[]) AS g (batch_no, lease, leased_until, lost), _sinks s
+   WHERE b.batch_no = g.batch_no AND s.sink_no = b.sink_no`,
+);
+
+const EXTEND = statement(
+  'extend',
+  `UPDATE _batches SET leased_until = $3 WHERE sink_no = $1 AND leased_until <= $2 AND holder IS NOT NULL AND lease = ANY ($4::bigint[])`,
+);
+
+const MOVE_LEASES = statement(
+  'move-leases',
+  'UPDATE _batches SET leased_until = leased_until + $1 WHERE leased_until > $2 AND lease <> 0 AND holder IS NOT NULL',
+);
+
+const DELAY = statement(
+  'delay',
+  'UPDATE _deliveries SET reason = $1, next_attempt_at = $2 WHERE batch_no = $3',
+);
+
+/** Records that the leads of batches may have arrived, because the attempts were lost or cut off, and the mapping of those attempts. */
+const MARK_MAYBE_ARRIVED = statement(
+  'mark-maybe-arrived',
+  `UPDATE _deliveries d SET unsure_at = coalesce(d.unsure_at, $1), mapping_no = CASE WHEN ${KEEPS_MAPPING} THEN d.mapping_no ELSE b.mapping_no END
+   FROM _batches b WHERE b.batch_no = d.batch_no AND d.batch_no = ANY ($2::bigint[])`,
+);
+
+const IN_BATCH = statement<{ delivery_no: number }>(
+  'in-batch',
+  'SELECT delivery_no FROM _deliveries WHERE batch_no = $1 ORDER BY delivery_no',
+);
+
+/** The statements of claiming. */
+export const claimingSql = {
+  DUE,
+  OLDEST,
+  PROBES,
+  NEWEST,
+  NEXT_DUE,
+  ANY_DUE,
+  LEASED,
+  NEXT_LEASE_END,
+  UNBEGUN,
+  ADD_BATCHES,
+  ASSIGN,
+  RENEW,
+  EXTEND,
+  MOVE_LEASES,
+  DELAY,
+  MARK_MAYBE_ARRIVED,
+  IN_BATCH,
+};

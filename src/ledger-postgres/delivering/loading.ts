@@ -1,0 +1,119 @@
+import type { Batch } from '../../leads/delivery.ts';
+import { batchId } from '../../ledger/rules/batching.ts';
+import { ERASED } from '../../ledger/rules/delivery-id.ts';
+import { type DeliveryRow, LOST_MAPPING, toDelivery } from '../../ledger/rules/loaded-delivery.ts';
+import { getSink } from '../database/sinks.ts';
+import type { Transaction } from '../database/transaction.ts';
+import { claimingSql } from './claiming-sql.ts';
+import { settlingSql } from './settling-sql.ts';
+import { NewestContent, SKIP } from './superseding.ts';
+
+const { END_BATCHES, LOAD, MAPPINGS, REISSUE } = settlingSql;
+
+const { ASSIGN } = claimingSql;
+
+type LoadedRow = NonNullable<(typeof settlingSql.LOAD)['row']>;
+
+/** A batch whose attempt has begun. */
+export interface LoadedBatch {
+  readonly batch: Batch;
+  readonly lease: number;
+  /** When the lease expires, in ms since 1970. */
+  readonly until: number;
+}
+
+/**
+ * Reads batches whose attempts begin. Each delivery gets the newest version of its lead, unless it may have arrived with an older version: a lead
+ * may have changed while its sink was unavailable or the batch was in a queue. Skips deliveries of leads that have been erased in the meantime,
+ * and ends batches of which none is left.
+ */
+export async function loadBatches(tx: Transaction, batches: readonly number[]): Promise<LoadedBatch[]> {
+  if (batches.length === 0) return [];
+  const rows = await withNewIds(tx, await withNewestContent(tx, batches), batches);
+  const gone = rows.filter((row) => row.gone === 1);
+  if (gone.length > 0) await tx.run(SKIP, [ERASED, tx.now, gone.map(({ delivery_no }) => delivery_no)]);
+  for (const { sink_no } of gone) {
+    tx.count(sink_no, 'pending', -1);
+    tx.count(sink_no, 'skipped', 1);
+  }
+  const left = Map.groupBy(
+    rows.filter((row) => row.gone === 0),
+    (row) => row.batch_no,
+  );
+  const empty = batches.filter((batch) => !left.has(batch));
+  if (empty.length > 0) await tx.run(END_BATCHES, [empty]);
+  const mappingOf = await mappingsOf(tx, rows);
+  const names = new Map<number, string>();
+  for (const { sink_no } of rows)
+    if (!names.has(sink_no)) names.set(sink_no, (await getSink(tx, sink_no)).name);
+  return [...left.values()].map((some) => toBatch(some, names, mappingOf));
+}
+
+type MappingOf = (mappingNo: number | null) => string | null;
+
+function toBatch(
+  rows: readonly LoadedRow[],
+  names: ReadonlyMap<number, string>,
+  mappingOf: MappingOf,
+): LoadedBatch {
+  const { batch_no, sink_no, created_at, lease, leased_until, batch_mapping_no } = rows[0] as LoadedRow;
+  const deliveries = rows.map((row) => {
+    const delivery = toDelivery(row);
+    return row.mapping_no === row.batch_mapping_no
+      ? delivery
+      : { ...delivery, formerMapping: mappingOf(row.mapping_no) };
+  });
+  const mapping = mappingOf(batch_mapping_no) ?? undefined;
+  const sink = names.get(sink_no) ?? '';
+  const batch = { id: batchId(batch_no), sink, createdAt: new Date(created_at), mapping, deliveries };
+  return { batch, lease, until: leased_until };
+}
+
+async function withNewestContent(tx: Transaction, batches: readonly number[]): Promise<LoadedRow[]> {
+  const rows = await tx.rows(LOAD, [batches]);
+  const outdated = rows.filter(({ newest }) => newest !== null);
+  if (outdated.length === 0) return rows;
+  tx.requireOwingLock();
+  for (const [sinkNo, some] of Map.groupBy(outdated, ({ sink_no }) => sink_no)) {
+    const sink = await getSink(tx, sinkNo);
+    const leads = some.map(({ newest, source, id, batch_no }) => ({
+      versionNo: newest as number,
+      source,
+      id: BigInt(id),
+      batch: batch_no,
+    }));
+    const content = await NewestContent.of(tx, leads, [sink]);
+    // Two deliveries of the same lead may be in the batches: a replay beside an earlier one.
+    const distinct = new Map(leads.map((lead) => [lead.versionNo, lead]));
+    for (const lead of distinct.values()) content.oweNewest(sink, lead, lead.batch);
+    const added = await content.write(tx, new Set(batches));
+    const joined = added.flatMap(({ delivery_no, version_no }) => {
+      const batch = distinct.get(version_no)?.batch;
+      return batch === undefined ? [] : [{ delivery_no, batch }];
+    });
+    if (joined.length > 0)
+      await tx.run(ASSIGN, [joined.map(({ delivery_no }) => delivery_no), joined.map(({ batch }) => batch)]);
+  }
+  return tx.rows(LOAD, [batches]);
+}
+
+/** Gives a new id to each delivery that was sent with another mapping, so that no two messages have the same id. */
+async function withNewIds(
+  tx: Transaction,
+  rows: LoadedRow[],
+  batches: readonly number[],
+): Promise<LoadedRow[]> {
+  if (rows.every((row) => row.needs_new_id === 0)) return rows;
+  await tx.run(REISSUE, [batches]);
+  return tx.rows(LOAD, [batches]);
+}
+
+/** Returns the texts of mappings; null for no mapping. If damage removed a text, returns text that is not a valid mapping. */
+async function mappingsOf(tx: Transaction, rows: readonly DeliveryRow[]): Promise<MappingOf> {
+  const numbers = new Set(
+    rows.flatMap(({ mapping_no, batch_mapping_no }) => [mapping_no ?? [], batch_mapping_no ?? []].flat()),
+  );
+  const stored = numbers.size > 0 ? await tx.rows(MAPPINGS, [[...numbers]]) : [];
+  const texts = new Map(stored.map(({ mapping_no, text }) => [mapping_no, text]));
+  return (mappingNo) => (mappingNo === null ? null : (texts.get(mappingNo) ?? LOST_MAPPING));
+}

@@ -1,0 +1,167 @@
+import type { DeliveryState } from '../../leads/delivery.ts';
+import type { SinkHealth } from '../../leads/sink-health.ts';
+import { storable } from '../../leads/storable-text.ts';
+import type { ActionGroup, DiscardNote } from '../../ledger/contract/ledger-control.ts';
+import { discardReason, resumed } from '../../ledger/rules/operator-actions.ts';
+import { findSink, lockSink, type Sink, writeHealth } from '../database/sinks.ts';
+import { statement, texts } from '../database/statement.ts';
+import type { Transaction } from '../database/transaction.ts';
+import { OVERTAKEN } from './order-sql.ts';
+import { recordHolds } from './sink-activity.ts';
+
+/** A delivery that an action changes, as it was before. */
+interface ChangedRow {
+  readonly delivery_no: number;
+  readonly batch_no: number | null;
+  readonly sink_no: number;
+  readonly sink: string;
+  readonly source: string;
+  readonly state: DeliveryState;
+  readonly reason: string | null;
+}
+
+/**
+ * Makes these deliveries due now. Leaves out those that `retriable` leaves out. Returns how many it made due.
+ * @param discarded whether to retry discarded deliveries, too; if not, a delivery that was discarded after it was selected stays discarded
+ */
+export async function retry(
+  tx: Transaction,
+  deliveries: readonly number[],
+  discarded: boolean,
+): Promise<number> {
+  tx.requireOwingLock();
+  await tx.rows(LOCK_BATCHES, [deliveries]);
+  await tx.rows(LOCK_DELIVERIES, [deliveries]);
+  const rows = (await tx.rows(WAITS, [deliveries])).filter(({ state }) => state !== 'skipped' || discarded);
+  if (rows.length === 0) return 0;
+  await tx.run(MAKE_DUE, [tx.now, rows.map(({ delivery_no }) => delivery_no)]);
+  await tx.run(WAKE, [tx.now, rows.flatMap(({ batch_no }) => batch_no ?? [])]);
+  countMoved(tx, rows, 'pending');
+  return rows.length;
+}
+
+/** Describes the given deliveries that a retry would make due. */
+export async function retriable(tx: Transaction, deliveries: readonly number[]): Promise<ActionGroup[]> {
+  return (await tx.rows(WAITS, [deliveries])).map(groupOf);
+}
+
+/** Discards the given deliveries that are dead. Returns how many it discarded. */
+export async function discard(
+  tx: Transaction,
+  deliveries: readonly number[],
+  note: DiscardNote,
+): Promise<number> {
+  tx.requireOwingLock();
+  await tx.rows(LOCK_DELIVERIES, [deliveries]);
+  const rows = await tx.rows(DEAD, [deliveries]);
+  if (rows.length === 0) return 0;
+  await tx.run(DISCARD, [
+    tx.now,
+    rows.map(({ delivery_no }) => delivery_no),
+    texts(rows.map(({ reason }) => storable(discardReason(note, reason)))),
+  ]);
+  countMoved(tx, rows, 'skipped');
+  return rows.length;
+}
+
+/** Describes the given deliveries that are dead. */
+export async function discardable(tx: Transaction, deliveries: readonly number[]): Promise<ActionGroup[]> {
+  return (await tx.rows(DEAD, [deliveries])).map(groupOf);
+}
+
+/** Pauses deliveries to a sink. Returns false if there is no such sink. */
+export async function pause(tx: Transaction, name: string, reason: string): Promise<boolean> {
+  const sink = await lockNamed(tx, name);
+  if (!sink) return false;
+  if (!sink.health.pausedSince)
+    await setHealth(tx, sink, {
+      ...sink.health,
+      pausedSince: new Date(tx.now),
+      pausedReason: storable(reason),
+    });
+  return true;
+}
+
+/** Ends a pause, and makes the next probe of a held sink due now. Returns false if there is no such sink. */
+export async function resume(tx: Transaction, name: string): Promise<boolean> {
+  const found = await findSink(tx, name);
+  if (!found) return false;
+  const { heldSince, probeAt } = found.health;
+  // Deliveries that wait for the next probe become due with it, so that one of them can be the probe.
+  if (heldSince && probeAt) await tx.run(HURRY_BATCHES, [tx.now, found.sinkNo, probeAt.getTime()]);
+  const sink = await lockSink(tx, found.sinkNo);
+  if (heldSince && probeAt) await tx.run(HURRY, [tx.now, found.sinkNo, probeAt.getTime()]);
+  await setHealth(tx, sink, resumed(sink.health, new Date(tx.now)));
+  return true;
+}
+
+async function lockNamed(tx: Transaction, name: string): Promise<Sink | undefined> {
+  const found = await findSink(tx, name);
+  return found && lockSink(tx, found.sinkNo);
+}
+
+async function setHealth(tx: Transaction, sink: Sink, after: SinkHealth): Promise<void> {
+  await writeHealth(tx, sink.sinkNo, after);
+  await recordHolds(tx, sink.sinkNo, sink.health, after);
+}
+
+/** Counts deliveries in their new state. */
+function countMoved(tx: Transaction, rows: readonly ChangedRow[], to: DeliveryState): void {
+  for (const { sink_no, state } of rows) {
+    if (state === to) continue;
+    tx.count(sink_no, state, -1);
+    tx.count(sink_no, to, 1);
+  }
+}
+
+function groupOf({ sink, source, state, reason }: ChangedRow): ActionGroup {
+  return { sink, source, state, reason: reason ?? undefined, deliveries: 1 };
+}
+
+const LOCK_BATCHES = statement(
+  'lock-batches-of-deliveries',
+  `SELECT 1 FROM _batches b WHERE b.batch_no IN (SELECT d.batch_no FROM _deliveries d WHERE d.delivery_no = ANY ($1::bigint[]))
+   ORDER BY b.batch_no FOR UPDATE`,
+);
+const LOCK_DELIVERIES = statement(
+  'lock-deliveries',
+  'SELECT 1 FROM _deliveries WHERE delivery_no = ANY ($1::bigint[]) ORDER BY delivery_no FOR UPDATE',
+);
+
+const CHANGED = `d.delivery_no, d.batch_no, d.sink_no, s.sink, v.source, d.state, d.reason FROM _deliveries d
+  JOIN _sinks s ON s.sink_no = d.sink_no JOIN _versions v ON v.version_no = d.version_no`;
+
+const WAITS = statement<ChangedRow>(
+  'retriable',
+  `SELECT ${CHANGED} LEFT JOIN _batches b ON b.batch_no = d.batch_no
+   WHERE d.delivery_no = ANY ($1::bigint[]) AND (d.event = 'erased' OR v.raw <> '{"id":' || v.id || '}')
+   AND (d.state = 'pending' OR ((d.state = 'dead' OR d.state = 'skipped' AND d.discarded = 1) AND NOT ${OVERTAKEN}))
+   AND (b.batch_no IS NULL OR b.lease = 0)`,
+);
+const DEAD = statement<ChangedRow>(
+  'discardable',
+  `SELECT ${CHANGED} WHERE d.delivery_no = ANY ($1::bigint[]) AND d.state = 'dead'`,
+);
+const DISCARD = statement(
+  'discard',
+  `UPDATE _deliveries d SET state = 'skipped', reason = g.reason, settled_at = $1, discarded = 1
+   FROM unnest($2::bigint[], $3::text[]) AS g (delivery_no, reason) WHERE d.delivery_no = g.delivery_no`,
+);
+const MAKE_DUE = statement(
+  'make-due',
+  `UPDATE _deliveries SET state = 'pending', reason = NULL, attempts = 0, excused = 0, settled_at = NULL, next_attempt_at = $1,
+   retried_at = CASE WHEN refused_at IS NULL THEN retried_at ELSE $1 END, refused_at = NULL, bound = CASE WHEN bound = 1 THEN 2 ELSE bound END,
+   discarded = CASE WHEN discarded = 1 THEN 2 ELSE discarded END WHERE delivery_no = ANY ($2::bigint[])`,
+);
+const WAKE = statement(
+  'wake-batches',
+  'UPDATE _batches SET leased_until = $1 WHERE batch_no = ANY ($2::bigint[]) AND lease = 0',
+);
+const HURRY = statement(
+  'hurry-deliveries',
+  `UPDATE _deliveries SET next_attempt_at = $1 WHERE sink_no = $2 AND state = 'pending' AND next_attempt_at > $1 AND next_attempt_at <= $3`,
+);
+const HURRY_BATCHES = statement(
+  'hurry-batches',
+  'UPDATE _batches SET leased_until = $1 WHERE sink_no = $2 AND lease = 0 AND leased_until > $1 AND leased_until <= $3',
+);

@@ -1,0 +1,129 @@
+import type {
+  ActionGroup,
+  ActionTotals,
+  LedgerControl,
+  ReplayTotals,
+} from '../ledger/contract/ledger-control.ts';
+import type { ActionFilter, SelectedState } from '../ledger/contract/ledger-queries.ts';
+import { addTo } from '../ledger/rules/action-totals.ts';
+import { bringsBack } from '../ledger/rules/selecting.ts';
+import type { PostgresAccess } from './database/postgres-access.ts';
+import type { Transaction } from './database/transaction.ts';
+import { backfill } from './delivering/backfill.ts';
+import { clockAt, moveBack } from './delivering/clock-setting.ts';
+import { declareSinks, declareSources, lastDeclaration } from './delivering/declaring.ts';
+import { forgetChunk, forgettable } from './delivering/forgetting.ts';
+import { discard, discardable, pause, resume, retriable, retry } from './delivering/operator-actions.ts';
+import { abandoned, addTotals, ask, countStep, findChosen, step } from './delivering/replaying.ts';
+import { type Position, selectPart } from './delivering/selecting.ts';
+
+/** Returns the methods of `LedgerControl` that a ledger in PostgreSQL has. `onClockSet` is called after times have been moved back. */
+export function controlOf(access: PostgresAccess, onClockSet: () => void) {
+  const finishReplay = async (replay: number): Promise<number> => {
+    for (;;) {
+      const { owed, done } = await access.owe((tx) => step(tx, replay));
+      if (done) return owed;
+    }
+  };
+
+  /** Selects deliveries and changes them, part by part. Returns how many were changed. */
+  const change = async (
+    filter: ActionFilter,
+    states: readonly SelectedState[],
+    apply: (tx: Transaction, numbers: readonly number[]) => Promise<number>,
+  ): Promise<number> => {
+    let changed = 0;
+    let after: Position | undefined;
+    do {
+      const from = after;
+      const { numbers, next } = await access.read((tx) => selectPart(tx, filter, states, from));
+      if (numbers.length > 0) changed += await access.owe((tx) => apply(tx, numbers));
+      after = next;
+    } while (after);
+    return changed;
+  };
+
+  /** Selects deliveries and describes what an action would change, part by part. */
+  const count = async (
+    filter: ActionFilter,
+    states: readonly SelectedState[],
+    describe: (tx: Transaction, numbers: readonly number[]) => Promise<ActionGroup[]>,
+  ): Promise<ActionTotals> => {
+    const groups = new Map<string, ActionGroup>();
+    const unmatched: string[] = [];
+    let after: Position | undefined;
+    do {
+      const from = after;
+      const part = await access.read(async (tx) => {
+        const selected = await selectPart(tx, filter, states, from);
+        return { ...selected, found: await describe(tx, selected.numbers) };
+      });
+      for (const one of part.found) addTo(groups, one);
+      unmatched.push(...part.unmatched);
+      after = part.next;
+    } while (after);
+    const sorted = [...groups.values()].sort((one, other) => other.deliveries - one.deliveries);
+    return {
+      deliveries: sorted.reduce((sum, { deliveries }) => sum + deliveries, 0),
+      groups: sorted,
+      unmatched,
+    };
+  };
+
+  return {
+    declareSinks: (sinks) => access.owe((tx) => declareSinks(tx, sinks)),
+    declareSources: (sources) => access.write((tx) => declareSources(tx, sources)),
+    lastDeclaration: () => access.read(lastDeclaration),
+    backfill: (sink) => access.owe((tx) => backfill(tx, sink)),
+    pause: (sink, reason) => access.write((tx) => pause(tx, sink, reason)),
+    resume: (sink) => access.write((tx) => resume(tx, sink)),
+    clockAt: () => access.read(clockAt),
+    clockWentBack: async (byMs) => {
+      // The clock measures fractions of a millisecond, but the ledger stores whole ones.
+      const moved = await access.owe((tx) => moveBack(tx, Math.round(byMs)));
+      onClockSet();
+      return moved;
+    },
+    forget: async (sink) => {
+      if ((await access.read((tx) => forgettable(tx, sink))) === undefined) return undefined;
+      let skipped = 0;
+      for (;;) {
+        const some = await access.owe((tx) => forgetChunk(tx, sink));
+        if (some === 0) return skipped;
+        skipped += some;
+      }
+    },
+    forgettable: (sink) => access.read((tx) => forgettable(tx, sink)),
+    retry: (filter) =>
+      change(filter, filter.states ?? ['dead', 'pending'], (tx, numbers) =>
+        retry(tx, numbers, bringsBack(filter)),
+      ),
+    retriable: (filter) => count(filter, filter.states ?? ['dead', 'pending'], retriable),
+    discard: (filter, note) =>
+      change({ ...filter, states: ['dead'] }, ['dead'], (tx, numbers) => discard(tx, numbers, note)),
+    discardable: (filter) => count({ ...filter, states: ['dead'] }, ['dead'], discardable),
+    replay: async (sink, leads) => {
+      const found = await access.read((tx) => findChosen(tx, sink, leads));
+      const replay = await access.owe((tx) => ask(tx, sink, leads, found?.versions));
+      return replay === undefined ? 0 : finishReplay(replay);
+    },
+    replayable: async (sink, leads) => {
+      const found = await access.read((tx) => findChosen(tx, sink, leads));
+      let totals: ReplayTotals = { leads: 0, sources: [], sample: [], unmatched: found?.unmatched ?? [] };
+      for (let after: number | undefined = 0; after !== undefined; ) {
+        const from: number = after;
+        const part = await access.read((tx) =>
+          countStep(tx, sink, leads, { found: found?.versions, after: from }),
+        );
+        totals = addTotals(totals, part);
+        after = part.next;
+      }
+      return totals;
+    },
+    finishReplays: async () => {
+      let owed = 0;
+      for (const replay of await access.read(abandoned)) owed += await finishReplay(replay);
+      return owed;
+    },
+  } satisfies Partial<LedgerControl>;
+}

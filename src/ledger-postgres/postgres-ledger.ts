@@ -1,0 +1,159 @@
+import type { BatchRef } from '../leads/delivery.ts';
+import type { Judge } from '../leads/judgement.ts';
+import type { Ledger } from '../ledger/contract/ledger.ts';
+import { BegunAttempts } from '../ledger/delivering/begun-attempts.ts';
+import { beginBlock, beginKnown } from '../ledger/recording/begin-blocks.ts';
+import type { Clock, Random } from '../platform/time/clock.ts';
+import { migrate, requireCurrentShape } from './database/migrating.ts';
+import { PostgresAccess, type PostgresPlace } from './database/postgres-access.ts';
+import { addUpCounts } from './database/upkeep.ts';
+import { Claiming } from './delivering/claiming.ts';
+import { loadBatches } from './delivering/loading.ts';
+import * as settling from './delivering/settling.ts';
+import { notYet } from './not-yet.ts';
+import { controlOf } from './postgres-control.ts';
+import { countDue, newestDeliveries } from './queries/deliveries.ts';
+import { backlog, status } from './queries/status.ts';
+import { trace } from './queries/trace.ts';
+import { vitals } from './queries/vitals.ts';
+import { Polls } from './recording/polls.ts';
+import { Recording } from './recording/recording.ts';
+
+/** The options of a ledger in PostgreSQL. `judge` decides what an attempt's outcomes mean; `random` draws lease numbers. */
+export interface PostgresLedgerOptions extends PostgresPlace {
+  /** Measures spans. Times in the ledger are those of the server. */
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly judge: Judge;
+  /** Whether to create a missing ledger and upgrade an older one. If false, a missing or older ledger is an error. */
+  readonly create: boolean;
+  /** The name of this process as lease holder. Undefined if this process attempts no batches. */
+  readonly holder?: string | undefined;
+}
+
+/** Opens the ledger in a schema of a PostgreSQL database. @throws LedgerError */
+export async function openPostgresLedger(options: PostgresLedgerOptions): Promise<Ledger> {
+  const access = await PostgresAccess.open(options);
+  try {
+    const { id } = await (options.create ? migrate : requireCurrentShape)(access, options.schema);
+    return compose(access, options, id);
+  } catch (error) {
+    await access.close();
+    throw error;
+  }
+}
+
+function compose(access: PostgresAccess, options: PostgresLedgerOptions, id: string): Ledger {
+  const begun = new BegunAttempts();
+  return {
+    ...notYet,
+    ...upkeepOf(access, id),
+    ...pollingOf(access),
+    ...deliveringOf(access, options, begun),
+    // The ledger has shortened the leases of the kept batches too, so their copies are out of date.
+    ...controlOf(access, () => begun.takeAll()),
+    ...queriesOf(access),
+  };
+}
+
+function upkeepOf(access: PostgresAccess, id: string) {
+  return {
+    id,
+    opening: { upgraded: undefined, isCopy: false },
+    failing: () => access.failing(),
+    reportDamage: () => undefined,
+    inspect: async () => undefined,
+    checkpointLog: async () => {
+      // The server writes its log itself; what is left to do is to add up the counts.
+      await access.write(addUpCounts);
+      return { logBytes: 0, pinnedBytes: 0 };
+    },
+    releaseMemory: async () => undefined,
+    recordProgress: async () => undefined,
+    removeUpgradeCopies: async () => undefined,
+  } satisfies Partial<Ledger>;
+}
+
+function pollingOf(access: PostgresAccess) {
+  const recording = new Recording(access);
+  const polls = new Polls(access, recording);
+  return {
+    listingMark: (source) => polls.listingMark(source),
+    lastCompleteAt: (source) => polls.lastCompleteAt(source),
+    recordOrigin: (source, origin) => polls.recordOrigin(source, origin),
+    forgetOrigin: (source) => polls.forgetOrigin(source),
+    startPoll: (source) => polls.start(source),
+    beginKnown: async (poll, blocks) => beginKnown(polls.get(poll), blocks),
+    unknownElements: async (id, block) => {
+      const poll = polls.get(id);
+      if (beginBlock(poll, block)) return [];
+      const elements = block.elements();
+      const unknown = new Set(await recording.unknownIndexes(poll, elements));
+      return elements.filter((_, index) => unknown.has(index));
+    },
+    record: async (id, items, block) => {
+      const poll = polls.get(id);
+      if (block && beginBlock(poll, block)) return { listed: items.length, new: 0, changed: 0, rejected: 0 };
+      return recording.record(poll, items, block !== undefined);
+    },
+    finishPoll: async (poll, end) => polls.finish(poll, end),
+  } satisfies Partial<Ledger>;
+}
+
+function deliveringOf(
+  access: PostgresAccess,
+  { clock, random, judge, holder = 'nobody' }: PostgresLedgerOptions,
+  begun: BegunAttempts,
+) {
+  const claiming = new Claiming(clock, random);
+  /** The time of the ledger, in ms since 1970, minus the monotonic clock. */
+  let aheadMs = Number.NEGATIVE_INFINITY;
+  return {
+    claim: async (request) => {
+      const begins = request.beginForMs !== undefined;
+      const { claimed, started } = await access.write(async (tx) => {
+        aheadMs = tx.now - clock.monotonicMs();
+        const claimed = await claiming.claim(tx, request, begins ? holder : null);
+        const numbers = claimed.refs.map((ref) => settling.numberOf(ref));
+        return { claimed, started: begins ? await loadBatches(tx, numbers) : [] };
+      });
+      begun.keep(started, claimed.refs);
+      return claimed;
+    },
+    begin: async (ref, leaseMs) => {
+      // If the lease of a kept batch has expired, the ledger decides whether the attempt may begin.
+      const kept = begun.take(ref, aheadMs + clock.monotonicMs());
+      if (kept) return kept;
+      const loaded = await access.write((tx) => settling.begin(tx, ref, leaseMs, holder));
+      return loaded && { batch: loaded.batch, leasedUntil: new Date(loaded.until) };
+    },
+    unbegunBatches: (sink) => access.read((tx) => claiming.unbegunBatches(tx, sink)),
+    activity: (sink) => access.read((tx) => claiming.activity(tx, sink)),
+    settle: (ref, attempt) =>
+      access.trackRecovery(access.write((tx) => settling.settle(tx, judge, ref, attempt))),
+    holders: () => access.read(settling.holders),
+    release: (ref, mayHaveArrived) => access.write((tx) => settling.release(tx, ref, holder, mayHaveArrived)),
+    reclaimLeases: (dead) => access.write((tx) => settling.reclaimLeases(tx, dead)),
+    close: async () => {
+      // Batches that were begun but not attempted must not count as lost attempts. If this call fails, they count as lost, which does
+      // little harm.
+      const unused: Pick<BatchRef, 'batch' | 'lease'>[] = begun
+        .takeAll()
+        .map(({ batch, lease }) => ({ batch: batch.id, lease }));
+      if (unused.length > 0)
+        await access.write((tx) => settling.undoBegin(tx, unused)).catch(() => undefined);
+      await access.close();
+    },
+  } satisfies Partial<Ledger>;
+}
+
+function queriesOf(access: PostgresAccess) {
+  return {
+    backlog: () => access.read(backlog),
+    status: () => access.read(status),
+    countDue: (sink, now, most) => access.read((tx) => countDue(tx, sink, now, most)),
+    deliveries: (filter, page) => access.read((tx) => newestDeliveries(tx, filter, page)),
+    trace: (lead, source) => access.read((tx) => trace(tx, lead, source)),
+    vitals: (recent) => access.read((tx) => vitals(tx, recent)),
+  } satisfies Partial<Ledger>;
+}

@@ -1,0 +1,247 @@
+import type { ListingMark } from '../../leads/listing-mark.ts';
+import type { PollEnd, PollSummary } from '../../ledger/contract/ledger-polling.ts';
+import type { PollId } from '../../ledger/contract/status-rows.ts';
+import { DAYS_COMPARED, dayOf } from '../../ledger/database/listing-size-days.ts';
+import { IdSet } from '../../ledger/recording/id-set.ts';
+import { type BlockMemory, PollBlocks } from '../../ledger/recording/poll-blocks.ts';
+import { oldBefore } from '../../ledger/rules/listed-content.ts';
+import type { PostgresAccess } from '../database/postgres-access.ts';
+import type { Transaction } from '../database/transaction.ts';
+import { Fence } from './fence.ts';
+import { pollsSql } from './polls-sql.ts';
+import type { FencedPoll, Recording } from './recording.ts';
+import { recordingSql } from './recording-sql.ts';
+
+const {
+  ADD_POLL,
+  ADD_SOURCE,
+  CLOSE_POLL,
+  COMPLETE,
+  DELETE_SIZES,
+  FAIL_UNFINISHED,
+  LAST_POLL,
+  LESS_CURRENT,
+  LISTED_AFTER,
+  LOCK_SOURCE,
+  RECORD_CLOCK,
+  RECORD_SIZE,
+  RESOLVE_REJECTED,
+  SET_ORIGIN,
+  SOURCE,
+  STILL_COMPLETE,
+  UNLIST,
+} = pollsSql;
+
+const { RECORD_PRESENCE } = recordingSql;
+
+/** The blocks of a source's last complete listing, and the poll after which this process remembered them. */
+interface RememberedBlocks {
+  readonly memory: BlockMemory;
+  readonly poll: PollId;
+  readonly parts: number;
+  readonly status: PollEnd['status'];
+}
+
+const FIRST_ID = -(2n ** 63n);
+
+/** The polls of each source. A source has one running poll at a time, of whichever process. */
+export class Polls {
+  readonly #access: PostgresAccess;
+  readonly #recording: Recording;
+  readonly #open = new Map<PollId, FencedPoll>();
+  readonly #blocks = new Map<string, RememberedBlocks>();
+
+  constructor(access: PostgresAccess, recording: Recording) {
+    this.#access = access;
+    this.#recording = recording;
+  }
+
+  async listingMark(source: string): Promise<ListingMark | undefined> {
+    const row = await this.#access.read((tx) => tx.first(SOURCE, [source]));
+    return row?.mark ? (JSON.parse(row.mark) as ListingMark) : undefined;
+  }
+
+  async lastCompleteAt(source: string): Promise<Date | undefined> {
+    const row = await this.#access.read((tx) => tx.first(SOURCE, [source]));
+    return row?.complete_at == null ? undefined : new Date(row.complete_at);
+  }
+
+  /**
+   * Stores the origin of a source, unless the source has leads from another origin. Forgets the listings from the previous origin, which were
+   * all empty, so that the leads in the first listing from the new origin count as old. Returns the stored origin.
+   */
+  async recordOrigin(source: string, origin: string): Promise<string> {
+    const { stored, forgets } = await this.#access.owe(async (tx) => {
+      await tx.rows(LOCK_SOURCE, [source]);
+      const { origin: kept = null, leads = 0 } = (await tx.first(SOURCE, [source])) ?? {};
+      if (kept === origin || (kept !== null && leads > 0)) return { stored: kept, forgets: false };
+      await tx.run(SET_ORIGIN, [source, origin, kept !== null]);
+      return { stored: origin, forgets: kept !== null };
+    });
+    if (forgets)
+      for (const poll of this.#open.values())
+        if (poll.source === source) poll.oldBefore = Number.POSITIVE_INFINITY;
+    return stored;
+  }
+
+  /** Removes the stored origin of a source. Returns false if there is no such source. */
+  async forgetOrigin(source: string): Promise<boolean> {
+    return (await this.#access.write((tx) => tx.run(SET_ORIGIN, [source, null, false]))) > 0;
+  }
+
+  /** Starts a poll, and ends an unfinished poll of the same source. */
+  async start(source: string): Promise<PollId> {
+    for (const poll of this.#open.values()) if (poll.source === source) this.#open.delete(poll.id);
+    const remembered = this.#blocks.get(source);
+    // If this poll records a part of the listing and then fails, the next poll cannot rely on these blocks.
+    this.#blocks.delete(source);
+    const poll = await this.#access.trackRecovery(this.#access.write((tx) => begin(tx, source, remembered)));
+    this.#open.set(poll.id, poll);
+    return poll.id;
+  }
+
+  /** Returns a running poll. @throws Error if the poll is not running, which is an error of the caller */
+  get(id: PollId): FencedPoll {
+    const poll = this.#open.get(id);
+    if (!poll) throw new Error(`poll ${id} is not running`);
+    return poll;
+  }
+
+  /** Finishes a poll. Marks leads as gone in chunks. */
+  async finish(id: PollId, end: PollEnd): Promise<PollSummary> {
+    const poll = this.get(id);
+    const { memory, isSame } = poll.blocks.end();
+    const status = end.status === 'success' && isSame ? 'unchanged' : end.status;
+    if (status === 'success') {
+      await this.#recording.acceptUndecided(poll);
+      await this.#markUnlisted(poll);
+    }
+    const listed = status === 'unchanged' ? poll.listedBefore : poll.seen.size;
+    await poll.fence.keep((passFence) =>
+      this.#access.owe(async (tx) => {
+        await passFence(tx);
+        if (end.status === 'success' && !isSame) await complete(tx, poll, end.mark);
+        else if (end.status === 'success' || end.status === 'unchanged') await confirm(tx, poll, end.mark);
+        await close(tx, poll, end, { status, listed });
+      }),
+    );
+    this.#open.delete(id);
+    const kept = end.status === 'success' ? memory : poll.seen.size === 0 ? poll.blocks.last : undefined;
+    if (kept) this.#blocks.set(poll.source, { memory: kept, poll: id, parts: poll.fence.parts, status });
+    return {
+      status,
+      listed,
+      new: poll.new,
+      changed: poll.changed,
+      rejected: poll.rejected,
+      listedBefore: poll.listedBefore,
+      rejectedFor: [...poll.rejectedFor],
+    };
+  }
+
+  /** Marks leads as gone if this listing no longer contains them. Removes nothing. */
+  async #markUnlisted(poll: FencedPoll): Promise<void> {
+    const { source, seen } = poll;
+    const current = await this.#access.read((tx) => tx.first(SOURCE, [source]));
+    if (seen.size === current?.current) return;
+    for (let after: bigint | undefined = FIRST_ID; after !== undefined; ) {
+      const from: bigint = after;
+      const rows = await this.#access.read((tx) => tx.rows(LISTED_AFTER, [source, from]));
+      const missing = rows.filter((row) => !seen.has(row.first_no)).map(({ id }) => BigInt(id));
+      if (missing.length > 0) await this.#unlist(poll, missing);
+      const last = rows.at(-1);
+      after = last && BigInt(last.id);
+    }
+  }
+
+  async #unlist(poll: FencedPoll, missing: readonly bigint[]): Promise<void> {
+    poll.blocks.forgetLast();
+    await poll.fence.keep((passFence) =>
+      this.#access.owe(async (tx) => {
+        await passFence(tx);
+        const lastListedAt = poll.completeBefore ?? tx.now;
+        await tx.run(UNLIST, [poll.source, missing, lastListedAt]);
+        await tx.run(RECORD_PRESENCE, [poll.source, missing, lastListedAt, tx.now]);
+        await tx.run(LESS_CURRENT, [poll.source, missing.length]);
+      }),
+    );
+  }
+}
+
+/**
+ * Records a new poll. Forgets the remembered blocks if another poll has begun since, perhaps of another process, or if the ledger was set back:
+ * leads may have changed since.
+ */
+async function begin(
+  tx: Transaction,
+  source: string,
+  remembered: RememberedBlocks | undefined,
+): Promise<FencedPoll> {
+  await tx.run(RECORD_CLOCK, [tx.now]);
+  await tx.run(ADD_SOURCE, [source]);
+  await tx.rows(LOCK_SOURCE, [source]);
+  const last = await tx.first(LAST_POLL, [source]);
+  const isCurrent =
+    last?.poll_id === remembered?.poll &&
+    last?.parts === remembered?.parts &&
+    last?.status === remembered?.status;
+  await tx.run(FAIL_UNFINISHED, [source, tx.now]);
+  const row = await tx.first(SOURCE, [source]);
+  const added = await tx.first(ADD_POLL, [source, tx.now]);
+  const id = added?.poll_id ?? 0;
+  return {
+    id,
+    source,
+    fence: new Fence(id),
+    oldBefore: oldBefore(row),
+    listedBefore: row?.listed ?? 0,
+    completeBefore: row?.complete_at ?? null,
+    seen: new IdSet(),
+    undecided: new IdSet(),
+    blocks: new PollBlocks(isCurrent ? remembered?.memory : undefined),
+    rejectedFor: new Set(),
+    new: 0,
+    changed: 0,
+    rejected: 0,
+  };
+}
+
+async function complete(tx: Transaction, poll: FencedPoll, mark: ListingMark | undefined): Promise<void> {
+  const kept = mark === undefined ? null : JSON.stringify(mark);
+  // An empty first listing has recorded nothing, and every lead after it is new.
+  await tx.run(COMPLETE, [poll.source, kept, tx.now, poll.id, poll.seen.size, poll.rejected]);
+  // The previous listing counts for today as well, because it was valid until now.
+  await recordSize(tx, poll.source, Math.max(poll.seen.size, poll.listedBefore));
+  await tx.run(RESOLVE_REJECTED, [tx.now, poll.source, poll.id]);
+}
+
+async function confirm(tx: Transaction, poll: FencedPoll, mark: ListingMark | undefined): Promise<void> {
+  await tx.run(STILL_COMPLETE, [poll.source, tx.now, mark ? JSON.stringify(mark) : null]);
+  await recordSize(tx, poll.source, poll.listedBefore);
+}
+
+async function recordSize(tx: Transaction, source: string, most: number): Promise<void> {
+  const day = dayOf(tx.now);
+  await tx.run(RECORD_SIZE, [source, day, most]);
+  await tx.run(DELETE_SIZES, [source, day - DAYS_COMPARED]);
+}
+
+async function close(
+  tx: Transaction,
+  poll: FencedPoll,
+  end: PollEnd,
+  { status, listed }: { readonly status: PollEnd['status']; readonly listed: number },
+): Promise<void> {
+  await tx.run(CLOSE_POLL, [
+    poll.id,
+    tx.now,
+    status,
+    listed,
+    poll.new,
+    poll.changed,
+    poll.rejected,
+    'bytes' in end ? end.bytes : 0,
+    end.httpStatus ?? null,
+    'error' in end ? end.error : null,
+  ]);
+}

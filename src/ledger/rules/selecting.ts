@@ -1,0 +1,38 @@
+import type { ActionFilter, DeliveryFilter, SelectedState } from '../contract/ledger-queries.ts';
+
+/** An id of an `ActionFilter`, and the filter that finds its deliveries; undefined if nothing can match both the id and the rest of the filter. */
+export interface SelectedId {
+  readonly id: string;
+  readonly filter: DeliveryFilter | undefined;
+}
+
+/** What an action selects: the deliveries of one filter, or those of each of some ids. */
+export type Selected =
+  | { readonly kind: 'filter'; readonly filter: DeliveryFilter }
+  | { readonly kind: 'ids'; readonly ids: readonly SelectedId[] };
+
+/** Whether a retry includes discarded deliveries: the filter selects this state, or it names deliveries by their ids and selects no state. */
+export function bringsBack({ states, delivery, ids }: ActionFilter): boolean {
+  if (states) return states.includes('discarded');
+  return delivery !== undefined || (ids !== undefined && ids.deliveries.length > 0);
+}
+
+/** Returns what an action on deliveries in these states selects. A delivery that is named by its id may be in any state. */
+export function selectedBy({ ids, ...filter }: ActionFilter, states: readonly SelectedState[]): Selected {
+  const named = filter.states ? { ...filter, states } : filter;
+  if (ids === undefined)
+    return { kind: 'filter', filter: filter.delivery === undefined ? { ...filter, states } : named };
+  const all = [
+    ...ids.leads.map((lead) => ({ id: String(lead), filter: { ...filter, states, lead } })),
+    ...ids.deliveries.map((delivery) => ({ id: delivery, filter: { ...named, delivery } })),
+  ];
+  return {
+    kind: 'ids',
+    ids: all.map((one) => ({ id: one.id, filter: meets(one.filter, filter) ? one.filter : undefined })),
+  };
+}
+
+/** Whether an id is the one that the filter requires, if it requires one. */
+function meets(named: DeliveryFilter, { lead, delivery }: DeliveryFilter): boolean {
+  return (lead ?? named.lead) === named.lead && (delivery ?? named.delivery) === named.delivery;
+}

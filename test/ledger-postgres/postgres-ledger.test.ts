@@ -1,0 +1,16 @@
+import { describe } from 'vitest';
+import { claimingContract } from '../ledger/contract/claiming.ts';
+import { declaringContract } from '../ledger/contract/declaring.ts';
+import { newestContentContract } from '../ledger/contract/newest-content.ts';
+import { recordingContract } from '../ledger/contract/recording.ts';
+import { twoSourcesContract } from '../ledger/contract/two-sources.ts';
+import { postgresStore } from './postgres-store.ts';
+
+// The other parts of the contract need methods that a ledger in PostgreSQL does not have yet: src/ledger-postgres/not-yet.ts.
+describe('the ledger in PostgreSQL', () => {
+  recordingContract(postgresStore);
+  declaringContract(postgresStore);
+  newestContentContract(postgresStore);
+  claimingContract(postgresStore);
+  twoSourcesContract(postgresStore);
+});

@@ -1,0 +1,99 @@
+import pg from 'pg';
+import { onTestFinished } from 'vitest';
+import type { Ledger } from '../../src/ledger/contract/ledger.ts';
+import type { PostgresPlace } from '../../src/ledger-postgres/database/postgres-access.ts';
+import { openPostgresLedger } from '../../src/ledger-postgres/postgres-ledger.ts';
+import type { OpenLedger } from '../ledger/ledger-under-test.ts';
+import { requireDatabaseUrl, uniqueName } from '../support/servers/services.ts';
+import type { HeldClock } from '../support/time/held-clock.ts';
+
+const admin = new pg.Pool({ connectionString: requireDatabaseUrl(), max: 2, allowExitOnIdle: true });
+
+/** An empty schema for one test, which is dropped with the test, and the ledgers in it. */
+export class PostgresStore {
+  readonly schema = uniqueName('ledger');
+  #created: Promise<void> | undefined;
+  /** The time that the ledger has been told last, in ms since 1970. */
+  #told = Number.NaN;
+  readonly #open: Ledger[] = [];
+
+  readonly #place: Partial<PostgresPlace>;
+
+  /** `place` says how the ledgers differ from those of other tests: another address, or a stop before statements. */
+  constructor(place: Partial<PostgresPlace> = {}) {
+    this.#place = place;
+    onTestFinished(async () => {
+      for (const ledger of this.#open) await ledger.close();
+      await admin.query(`DROP SCHEMA IF EXISTS ${this.schema} CASCADE`);
+    });
+  }
+
+  /** Opens the ledger as another process would. Its time is the test's: the clock is told before each call. */
+  readonly open: OpenLedger = ({ clock, judge, random, holder }) => {
+    const opening = this.#openLedger({ clock, judge, random, holder });
+    let closed: Promise<void> | undefined;
+    const close = () => {
+      closed ??= opening.then((ledger) => ledger.close());
+      return closed;
+    };
+    const ledger = new Proxy({} as Ledger, {
+      get: (_, method: keyof Ledger & string) => {
+        if (method === 'close') return close;
+        return async (...args: unknown[]) => {
+          const opened = await opening;
+          await this.#tell(clock);
+          return (opened[method] as (...args: unknown[]) => unknown)(...args);
+        };
+      },
+    });
+    this.#open.push(ledger);
+    return ledger;
+  };
+
+  /** Returns where the ledger is. */
+  place(): PostgresPlace {
+    const { schema } = this;
+    return {
+      url: requireDatabaseUrl(),
+      schema,
+      connections: 4,
+      applicationName: 'leadsync test',
+      ...this.#place,
+    };
+  }
+
+  /** Runs SQL in the schema of the ledger. */
+  async query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> {
+    const client = await admin.connect();
+    try {
+      await client.query(`SET search_path = ${this.schema}`);
+      return (await client.query<Row>(sql)).rows;
+    } finally {
+      client.release(true);
+    }
+  }
+
+  async #openLedger(parts: Parameters<OpenLedger>[0]): Promise<Ledger> {
+    const ledger = await openPostgresLedger({ ...parts, ...this.place(), create: true });
+    this.#created ??= this.#holdClock();
+    await this.#created;
+    return ledger;
+  }
+
+  async #holdClock(): Promise<void> {
+    await this.query(`CREATE TABLE _test_clock (ms bigint NOT NULL); INSERT INTO _test_clock VALUES (0);
+      CREATE OR REPLACE FUNCTION _now() RETURNS bigint LANGUAGE sql VOLATILE AS 'SELECT ms FROM _test_clock'`);
+  }
+
+  async #tell(clock: HeldClock): Promise<void> {
+    const ms = Math.floor(clock.now().getTime());
+    if (ms === this.#told) return;
+    this.#told = ms;
+    await admin.query(`UPDATE ${this.schema}._test_clock SET ms = $1`, [ms]);
+  }
+}
+
+/** Opens ledgers in one schema of the shared PostgreSQL, which is dropped with the running test. */
+export function postgresStore(): OpenLedger {
+  return new PostgresStore().open;
+}
