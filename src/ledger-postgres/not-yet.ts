@@ -26,8 +26,6 @@ const MISSING = [
   'overview',
   'leadsAtSink',
   'deliveredLeads',
-  'cancelReplays',
-  'cancellable',
   'computeClientKeys',
   'removeOld',
   'findPerson',

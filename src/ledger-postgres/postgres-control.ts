@@ -2,14 +2,18 @@ import type {
   ActionGroup,
   ActionTotals,
   LedgerControl,
+  ReplayCancellation,
   ReplayTotals,
 } from '../ledger/contract/ledger-control.ts';
 import type { ActionFilter, SelectedState } from '../ledger/contract/ledger-queries.ts';
 import { addTo } from '../ledger/rules/action-totals.ts';
+import { addStep, type CancelStep } from '../ledger/rules/cancelling.ts';
 import { bringsBack } from '../ledger/rules/selecting.ts';
 import type { PostgresAccess } from './database/postgres-access.ts';
+import { findSink } from './database/sinks.ts';
 import type { Transaction } from './database/transaction.ts';
 import { backfill } from './delivering/backfill.ts';
+import { cancel, countCancellable, stop } from './delivering/cancelling.ts';
 import { clockAt, moveBack } from './delivering/clock-setting.ts';
 import { declareSinks, declareSources, lastDeclaration } from './delivering/declaring.ts';
 import { forgetChunk, forgettable } from './delivering/forgetting.ts';
@@ -120,10 +124,28 @@ export function controlOf(access: PostgresAccess, onClockSet: () => void) {
       }
       return totals;
     },
+    cancelReplays: async (sink) => {
+      if (!(await access.owe((tx) => stop(tx, sink)))) return undefined;
+      return inSteps((after) => access.owe((tx) => cancel(tx, sink, after)));
+    },
+    cancellable: async (sink) => {
+      if (!(await access.read((tx) => findSink(tx, sink)))) return undefined;
+      return inSteps((after) => access.read((tx) => countCancellable(tx, sink, after)));
+    },
     finishReplays: async () => {
       let owed = 0;
       for (const replay of await access.read(abandoned)) owed += await finishReplay(replay);
       return owed;
     },
   } satisfies Partial<LedgerControl>;
+}
+
+async function inSteps(makeStep: (after: number) => Promise<CancelStep>): Promise<ReplayCancellation> {
+  let totals: ReplayCancellation = { cancelled: 0, attempted: 0, needed: 0 };
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const made: CancelStep = await makeStep(after);
+    totals = addStep(totals, made);
+    after = made.next;
+  }
+  return totals;
 }

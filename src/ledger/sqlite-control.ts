@@ -23,6 +23,7 @@ import { ClientKeys } from './privacy/client-keys.ts';
 import { Retaining } from './privacy/retaining.ts';
 import type { Cursor } from './queries/keyset-page.ts';
 import { addTo } from './rules/action-totals.ts';
+import { addStep } from './rules/cancelling.ts';
 import { bringsBack } from './rules/selecting.ts';
 
 interface ControlParts {
@@ -117,17 +118,13 @@ export function controlOf(
   const inSteps = async (
     step: (after: number) => Promise<ReplayCancellation & { readonly next: number | undefined }>,
   ): Promise<ReplayCancellation> => {
-    let totals = { cancelled: 0, attempted: 0, needed: 0 };
+    let totals: ReplayCancellation = { cancelled: 0, attempted: 0, needed: 0 };
     let after: number | undefined = 0;
     await runInChunks(async () => {
-      const { cancelled, attempted, needed, next } = await step(after ?? 0);
-      totals = {
-        cancelled: totals.cancelled + cancelled,
-        attempted: totals.attempted + attempted,
-        needed: totals.needed + needed,
-      };
-      after = next;
-      return next === undefined;
+      const made = await step(after ?? 0);
+      totals = addStep(totals, made);
+      after = made.next;
+      return after === undefined;
     });
     return totals;
   };

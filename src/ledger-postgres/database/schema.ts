@@ -138,6 +138,7 @@ export const migrations: readonly string[] = [
   CREATE UNIQUE INDEX _deliveries_by_version ON _deliveries (version_no, sink_no, replay);
   CREATE INDEX _deliveries_due ON _deliveries (sink_no, next_attempt_at, delivery_no) WHERE state = 'pending' AND batch_no IS NULL;
   CREATE INDEX _deliveries_pending ON _deliveries (sink_no, owed_at) WHERE state = 'pending';
+  CREATE INDEX _deliveries_replays ON _deliveries (sink_no, delivery_no) WHERE state = 'pending' AND replay > 0;
   CREATE INDEX _deliveries_dead ON _deliveries (sink_no, settled_at) WHERE state = 'dead';
   CREATE INDEX _deliveries_batched ON _deliveries (batch_no) WHERE batch_no IS NOT NULL;
   CREATE INDEX _deliveries_by_sink ON _deliveries (sink_no, owed_at, delivery_no);

@@ -6,6 +6,7 @@ import { discardReason, resumed } from '../../ledger/rules/operator-actions.ts';
 import { findSink, lockSink, type Sink, writeHealth } from '../database/sinks.ts';
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { lockDeliveries } from './lock-deliveries.ts';
 import { OVERTAKEN } from './order-sql.ts';
 import { recordHolds } from './sink-activity.ts';
 
@@ -30,8 +31,7 @@ export async function retry(
   discarded: boolean,
 ): Promise<number> {
   tx.requireOwingLock();
-  await tx.rows(LOCK_BATCHES, [deliveries]);
-  await tx.rows(LOCK_DELIVERIES, [deliveries]);
+  await lockDeliveries(tx, deliveries);
   const rows = (await tx.rows(WAITS, [deliveries])).filter(({ state }) => state !== 'skipped' || discarded);
   if (rows.length === 0) return 0;
   await tx.run(MAKE_DUE, [tx.now, rows.map(({ delivery_no }) => delivery_no)]);
@@ -52,7 +52,7 @@ export async function discard(
   note: DiscardNote,
 ): Promise<number> {
   tx.requireOwingLock();
-  await tx.rows(LOCK_DELIVERIES, [deliveries]);
+  await lockDeliveries(tx, deliveries);
   const rows = await tx.rows(DEAD, [deliveries]);
   if (rows.length === 0) return 0;
   await tx.run(DISCARD, [
@@ -117,16 +117,6 @@ function countMoved(tx: Transaction, rows: readonly ChangedRow[], to: DeliverySt
 function groupOf({ sink, source, state, reason }: ChangedRow): ActionGroup {
   return { sink, source, state, reason: reason ?? undefined, deliveries: 1 };
 }
-
-const LOCK_BATCHES = statement(
-  'lock-batches-of-deliveries',
-  `SELECT 1 FROM _batches b WHERE b.batch_no IN (SELECT d.batch_no FROM _deliveries d WHERE d.delivery_no = ANY ($1::bigint[]))
-   ORDER BY b.batch_no FOR UPDATE`,
-);
-const LOCK_DELIVERIES = statement(
-  'lock-deliveries',
-  'SELECT 1 FROM _deliveries WHERE delivery_no = ANY ($1::bigint[]) ORDER BY delivery_no FOR UPDATE',
-);
 
 const CHANGED = `d.delivery_no, d.batch_no, d.sink_no, s.sink, v.source, d.state, d.reason FROM _deliveries d
   JOIN _sinks s ON s.sink_no = d.sink_no JOIN _versions v ON v.version_no = d.version_no`;

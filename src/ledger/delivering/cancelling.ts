@@ -1,24 +1,9 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { ReplayCancellation } from '../contract/ledger-control.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { SKIP } from '../privacy/erasing.ts';
+import { type CancelStep, CHUNK, isCancellable, type ReplayedRow, totalsOf } from '../rules/cancelling.ts';
 import { CANCELLED, REPLACED } from '../rules/superseding.ts';
-
-/** Maximum number of deliveries that a step reads, so that it holds the write lock for only a few ms. */
-const CHUNK = 300;
-
-interface ReplayedRow {
-  delivery_no: number;
-  batch_no: number | null;
-  /** Whether an attempt is in progress, or the batch may have arrived and so has to stay the same batch. */
-  attempted: 0 | 1;
-  /** Whether the sink would have been owed this version without the replay. */
-  needed: 0 | 1;
-}
-
-/** The result of one step. `next` is undefined after the last step. */
-type CancelStep = ReplayCancellation & { readonly next: number | undefined };
 
 /**
  * Cancels the replays of a sink: skips their pending deliveries, except those that are being attempted, and those without which the sink would
@@ -68,19 +53,6 @@ export class Cancelling {
     const asks = sink.events.includes('updated') ? 1 : 0;
     return this.#sql.replayed.all({ sink: sink.sinkNo, after, asks, limit: CHUNK });
   }
-}
-
-function isCancellable({ attempted, needed }: ReplayedRow): boolean {
-  return attempted === 0 && needed === 0;
-}
-
-function totalsOf(rows: readonly ReplayedRow[]): CancelStep {
-  return {
-    cancelled: rows.filter(isCancellable).length,
-    attempted: rows.filter(({ attempted }) => attempted === 1).length,
-    needed: rows.filter(({ attempted, needed }) => attempted === 0 && needed === 1).length,
-    next: rows.length === CHUNK ? rows.at(-1)?.delivery_no : undefined,
-  };
 }
 
 /** The deliveries, under an alias, of the same lead to the same sink as the delivery `d` of the version `v`. */
