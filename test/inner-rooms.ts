@@ -73,12 +73,17 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       imports: ['database', 'delivering'],
       because: 'ledger-postgres/recording/ takes in a listing, and owes what is new in the same transaction.',
     },
+    privacy: {
+      imports: ['database', 'delivering'],
+      because:
+        'ledger-postgres/privacy/ takes persons and old contents out; it must not know who asks for what is left.',
+    },
     queries: {
       imports: ['database'],
       because: 'ledger-postgres/queries/ only reads.',
     },
     '.': {
-      imports: ['database', 'delivering', 'recording', 'queries'],
+      imports: ['database', 'delivering', 'privacy', 'recording', 'queries'],
       because: 'The files of ledger-postgres/ itself put the ledger together; begin at postgres-ledger.ts.',
     },
   },

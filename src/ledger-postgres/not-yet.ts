@@ -12,9 +12,7 @@ const MISSING = [
   'rejected',
   'rejectedText',
   'polledHours',
-  'upcoming',
   'newestContents',
-  'sentPending',
   'feedCursor',
   'feed',
   'recentAttempts',
@@ -27,14 +25,6 @@ const MISSING = [
   'leadsAtSink',
   'deliveredLeads',
   'computeClientKeys',
-  'removeOld',
-  'findPerson',
-  'personRecord',
-  'erase',
-  'sinkErasures',
-  'formerDestinations',
-  'unfinishedErasures',
-  'finishErasing',
 ] as const satisfies readonly (keyof Ledger)[];
 
 type Missing = Record<(typeof MISSING)[number], () => Promise<never>>;

@@ -20,6 +20,7 @@ import { forgetChunk, forgettable } from './delivering/forgetting.ts';
 import { discard, discardable, pause, resume, retriable, retry } from './delivering/operator-actions.ts';
 import { abandoned, addTotals, ask, countStep, findChosen, step } from './delivering/replaying.ts';
 import { type Position, selectPart } from './delivering/selecting.ts';
+import { findOld, removeOld } from './privacy/retaining.ts';
 
 /** Returns the methods of `LedgerControl` that a ledger in PostgreSQL has. `onClockSet` is called after times have been moved back. */
 export function controlOf(access: PostgresAccess, onClockSet: () => void) {
@@ -136,6 +137,11 @@ export function controlOf(access: PostgresAccess, onClockSet: () => void) {
       let owed = 0;
       for (const replay of await access.read(abandoned)) owed += await finishReplay(replay);
       return owed;
+    },
+    removeOld: async (kind, before, after) => {
+      const { rows, next } = await access.read((tx) => findOld(tx, kind, before, after));
+      const removed = rows.length > 0 ? await access.owe((tx) => removeOld(tx, kind, rows)) : 0;
+      return { removed, next };
     },
   } satisfies Partial<LedgerControl>;
 }

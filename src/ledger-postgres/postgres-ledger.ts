@@ -12,9 +12,11 @@ import { loadBatches } from './delivering/loading.ts';
 import * as settling from './delivering/settling.ts';
 import { notYet } from './not-yet.ts';
 import { controlOf } from './postgres-control.ts';
+import { personsOf } from './postgres-persons.ts';
 import { countDue, newestDeliveries } from './queries/deliveries.ts';
 import { backlog, status } from './queries/status.ts';
 import { trace } from './queries/trace.ts';
+import { sentPending, upcoming } from './queries/upcoming.ts';
 import { vitals } from './queries/vitals.ts';
 import { Polls } from './recording/polls.ts';
 import { Recording } from './recording/recording.ts';
@@ -52,6 +54,7 @@ function compose(access: PostgresAccess, options: PostgresLedgerOptions, id: str
     ...deliveringOf(access, options, begun),
     // The ledger has shortened the leases of the kept batches too, so their copies are out of date.
     ...controlOf(access, () => begun.takeAll()),
+    ...personsOf(access),
     ...queriesOf(access),
   };
 }
@@ -154,6 +157,8 @@ function queriesOf(access: PostgresAccess) {
     countDue: (sink, now, most) => access.read((tx) => countDue(tx, sink, now, most)),
     deliveries: (filter, page) => access.read((tx) => newestDeliveries(tx, filter, page)),
     trace: (lead, source) => access.read((tx) => trace(tx, lead, source)),
+    upcoming: (sink, lead, source) => access.read((tx) => upcoming(tx, sink, lead, source)),
+    sentPending: (sink) => access.read((tx) => sentPending(tx, sink)),
     vitals: (recent) => access.read((tx) => vitals(tx, recent)),
   } satisfies Partial<Ledger>;
 }

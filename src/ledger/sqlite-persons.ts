@@ -8,6 +8,8 @@ import type { SinkRows } from './database/sink-rows.ts';
 import { Erasing } from './privacy/erasing.ts';
 import { PersonSearch } from './privacy/person-search.ts';
 import { SubjectRows } from './privacy/subject-rows.ts';
+import { sumOf } from './rules/erasure-progress.ts';
+import { personOf } from './rules/person-rows.ts';
 
 /** Returns the SQLite implementation of `LedgerPersons`. */
 export function personsOf(db: Database.Database, access: LedgerAccess, clock: Clock, rows: SinkRows) {
@@ -40,9 +42,7 @@ export function personsOf(db: Database.Database, access: LedgerAccess, clock: Cl
       }
       const leads = await allOf((after) => search.leads(subject, source, after));
       const rejected = await allOf((after) => search.rejected(subject, source, after));
-      const named = [...leads, ...rejected.flatMap(({ lead }) => lead ?? [])];
-      const byName = new Map(named.map((lead) => [`${lead.source} ${lead.leadId}`, lead]));
-      return { leads: [...byName.values()], rejected: rejected.map(({ key }) => key) };
+      return personOf(leads, rejected);
     },
 
     personRecord: (person) => access.read(() => subjectRows.of(person)),
@@ -51,14 +51,7 @@ export function personsOf(db: Database.Database, access: LedgerAccess, clock: Cl
       const rejectedCount = await access.write(() => erasing.begin(person));
       const parts: ErasureCounts[] = [];
       for (const lead of person.leads) parts.push(await access.write(() => erasing.lead(lead, notifySinks)));
-      const sum = (of: (part: ErasureCounts) => number) => parts.reduce((total, part) => total + of(part), 0);
-      return {
-        versions: sum((part) => part.versions),
-        rejected: sum((part) => part.rejected) + rejectedCount,
-        attempts: sum((part) => part.attempts),
-        skipped: sum((part) => part.skipped),
-        underWay: sum((part) => part.underWay),
-      };
+      return sumOf(parts, rejectedCount);
     },
 
     sinkErasures: (leads) => access.read(() => erasing.progress(leads)),

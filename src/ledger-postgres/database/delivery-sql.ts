@@ -8,3 +8,12 @@ const OWED_AT = `CASE WHEN d.owed_at <= v.first_seen_at THEN d.owed_at ELSE (SEL
 
 /** Whether the delivery `d` of the version `v` shows how fast leadsync delivers a new lead of the source `o`. See database/views.ts of SQLite. */
 export const IS_NEW_LEAD = `(d.event = 'created' AND d.replay = 0 AND coalesce(v.created_at >= o.first_listed_at, false) AND ${OWED_AT} <= v.first_seen_at)`;
+
+/**
+ * Whether every later attempt of the delivery `d` has to use the mapping of an earlier attempt, because a request with that mapping has
+ * carried the delivery's id.
+ */
+export const KEEPS_MAPPING = '(d.unsure_at IS NOT NULL OR d.bound = 1)';
+
+/** Whether the ledger still stores the current content of the lead `l`. A lead without content cannot be sent. */
+export const HAS_CONTENT = `(SELECT c.raw <> '{"id":' || c.id || '}' FROM _versions c WHERE c.version_no = l.version_no)`;

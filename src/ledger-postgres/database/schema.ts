@@ -169,6 +169,8 @@ export const migrations: readonly string[] = [
     last_at bigint
   );
   CREATE INDEX _attempts_by_delivery ON _attempts (delivery_no);
+  -- Only erasures look for a batch. Numbers of batches rise with those of attempts, so that this index has next to no size.
+  CREATE INDEX _attempts_by_batch ON _attempts USING brin (batch_no) WITH (autosummarize = on);
 
   CREATE TABLE _mappings (mapping_no bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, text text NOT NULL);
 

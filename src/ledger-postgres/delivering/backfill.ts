@@ -1,8 +1,8 @@
 import { planBackfill } from '../../ledger/rules/superseding.ts';
+import { HAS_CONTENT } from '../database/delivery-sql.ts';
 import { findSink } from '../database/sinks.ts';
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { HAS_CONTENT } from './order-sql.ts';
 import { NewestContent } from './superseding.ts';
 
 const BACKFILL_CHUNK = 300;

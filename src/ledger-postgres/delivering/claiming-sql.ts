@@ -1,6 +1,7 @@
 import type { DueDelivery } from '../../ledger/rules/divide-into-batches.ts';
+import { KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { type Statement, statement } from '../database/statement.ts';
-import { KEEPS_MAPPING, UNBLOCKED } from './order-sql.ts';
+import { UNBLOCKED } from './order-sql.ts';
 
 /** A batch whose lease has expired. */
 export interface BatchRow {

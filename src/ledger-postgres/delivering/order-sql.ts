@@ -14,12 +14,3 @@ export const UNBLOCKED = `(d.after_no IS NULL OR NOT EXISTS
  * last delivery may be made due again.
  */
 export const OVERTAKEN = `EXISTS (SELECT 1 FROM ${SAME_LEAD} AND o.delivery_no > d.delivery_no AND (o.state <> 'skipped' OR o.discarded = 1))`;
-
-/**
- * Whether every later attempt of the delivery `d` has to use the mapping of an earlier attempt, because a request with that mapping has
- * carried the delivery's id.
- */
-export const KEEPS_MAPPING = '(d.unsure_at IS NOT NULL OR d.bound = 1)';
-
-/** Whether the ledger still stores the current content of the lead `l`. A lead without content cannot be sent. */
-export const HAS_CONTENT = `(SELECT c.raw <> '{"id":' || c.id || '}' FROM _versions c WHERE c.version_no = l.version_no)`;

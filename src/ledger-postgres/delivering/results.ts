@@ -2,9 +2,9 @@ import { mayHaveArrived } from '../../leads/outcome.ts';
 import { storable } from '../../leads/storable-text.ts';
 import type { Attempt } from '../../ledger/contract/ledger-delivering.ts';
 import { boundBy, isUncounted, type Result } from '../../ledger/rules/results.ts';
+import { KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement, texts, type Value } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { KEEPS_MAPPING } from './order-sql.ts';
 
 /** The attempt of a batch, and whether the batch is kept after it. */
 export interface BatchSettlement {

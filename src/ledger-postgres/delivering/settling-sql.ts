@@ -1,8 +1,8 @@
 import type { LeadEvent } from '../../leads/delivery.ts';
 import type { DeliveryRow } from '../../ledger/rules/loaded-delivery.ts';
-import { DELIVERY_ID, IS_NEW_LEAD } from '../database/delivery-sql.ts';
+import { DELIVERY_ID, HAS_CONTENT, IS_NEW_LEAD, KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
-import { HAS_CONTENT, KEEPS_MAPPING, OVERTAKEN } from './order-sql.ts';
+import { OVERTAKEN } from './order-sql.ts';
 
 /** A batch that is locked. */
 export interface LockedBatch {

@@ -13,6 +13,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { KEEPS_MAPPING } from '../database/views.ts';
 import { ERASED, ERASURE } from '../rules/delivery-id.ts';
+import { type ErasureRow, type FormerRow, formerOf, progressOf } from '../rules/erasure-progress.ts';
 
 interface OwedRow {
   delivery_no: number;
@@ -90,27 +91,13 @@ export class Erasing {
   /** Returns the progress of the erasure at each sink that may have some of these leads. */
   progress(leads: readonly LeadKey[]): SinkErasure[] {
     const rows = leads.flatMap(({ source, leadId }) => this.#sql.progress.all(source, leadId));
-    return [...Map.groupBy(rows, ({ sink }) => sink)].map(([sink, ofSink]) => {
-      const count = (state: DeliveryState) => ofSink.filter(({ told }) => told === state).length;
-      return {
-        sink,
-        had: ofSink.length,
-        certain: ofSink.filter(({ got }) => got === 1).length,
-        told: count('delivered'),
-        owed: count('pending'),
-        refused: count('dead'),
-        paused: ofSink.some(({ paused }) => paused === 1),
-      };
-    });
+    return progressOf(rows);
   }
 
   /** Returns the former destinations of sinks that may have received some of these leads but did not receive the event `erased`. */
   formerDestinations(leads: readonly LeadKey[]): FormerDestination[] {
     const rows = leads.flatMap(({ source, leadId: id }) => this.#sql.formerDestinations.all({ source, id }));
-    return [...Map.groupBy(rows, ({ sink, until }) => `${sink} ${until}`).values()].flatMap((group) => {
-      const [first] = group;
-      return first ? [{ ...first, until: new Date(first.until), had: group.length }] : [];
-    });
+    return formerOf(rows);
   }
 
   unfinished(): UnfinishedErasure[] {
@@ -234,10 +221,7 @@ function prepare(db: Database.Database) {
          RETURNING (SELECT sink FROM _sinks s WHERE s.sink_no = _deliveries.sink_no)`,
       )
       .pluck(),
-    progress: db.prepare<
-      [string, bigint],
-      { sink: string; told: DeliveryState | null; got: 0 | 1; paused: 0 | 1 }
-    >(
+    progress: db.prepare<[string, bigint], ErasureRow>(
       `SELECT s.sink, max(iif(d.event = 'erased', d.state, NULL)) AS told,
          max(d.event <> 'erased' AND d.state = 'delivered') AS got,
          json_extract(s.health, '$.pausedSince') IS NOT NULL AS paused
@@ -246,10 +230,7 @@ function prepare(db: Database.Database) {
     ),
     // A delivery may be at a former destination if it was first attempted before the sink left that destination, and was not settled before
     // the sink began to deliver there.
-    formerDestinations: db.prepare<
-      [{ source: string; id: bigint }],
-      { sink: string; place: string; until: number }
-    >(
+    formerDestinations: db.prepare<[{ source: string; id: bigint }], FormerRow>(
       `SELECT s.sink, f.value ->> 0 AS place, f.value ->> 2 AS until
        FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no JOIN _sinks s ON s.sink_no = d.sink_no, json_each(s.former) f
        WHERE v.source = :source AND v.id = :id AND f.value ->> 0 <> s.place AND ${MAY_HAVE_ARRIVED}

@@ -1,36 +1,16 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
-import { matchesPerson } from '../../leads/match-person.ts';
 import type { LeadKey, RejectedKey, Subject } from '../../leads/person.ts';
-
-/** Maximum number of rows read in one chunk. */
-const CHUNK_ROWS = 500;
-/** Maximum total length of the text in these rows, in UTF-16 code units. The last row may exceed it. */
-const CHUNK_CHARACTERS = 4_000_000;
-
-/** A chunk of a search: its matches, and the row number after which the next chunk begins. `next` is undefined after the last chunk. */
-interface Chunk<T> {
-  readonly found: readonly T[];
-  readonly next: number | undefined;
-}
-
-interface VersionRow<Id = string> {
-  no: number;
-  source: string;
-  id: Id;
-  raw: string;
-}
-
-type RejectedRow = VersionRow<string | null> & RejectedKey;
-
-/**
- * The key of a rejected lead, and the key of the lead with its id. `lead` is undefined if the rejected lead has no id, or if the lead is
- * known: `leads` then decides, from the lead's versions, whether it is the person's.
- */
-interface RejectedFound {
-  readonly key: RejectedKey;
-  readonly lead: LeadKey | undefined;
-}
+import {
+  CHUNK_CHARACTERS,
+  CHUNK_ROWS,
+  type Chunk,
+  leadsOf,
+  type RejectedFound,
+  type RejectedRow,
+  rejectedOf,
+  type VersionRow,
+} from '../rules/person-rows.ts';
 
 /** Finds a person by email address or phone number in every version of every lead and in every rejected lead, in chunks. Only reads. */
 export class PersonSearch {
@@ -51,27 +31,21 @@ export class PersonSearch {
   }
 
   leads(subject: Subject, source: string | undefined, after: number): Chunk<LeadKey> {
-    const { rows, next } = some(this.#sql.versions.iterate({ after, of: source ?? null, limit: CHUNK_ROWS }));
-    const found = rows.filter(({ raw }) => matchesPerson(raw, subject));
-    return { found: found.map((row) => ({ source: row.source, leadId: BigInt(row.id) })), next };
+    return leadsOf(
+      some(this.#sql.versions.iterate({ after, of: source ?? null, limit: CHUNK_ROWS })),
+      subject,
+    );
   }
 
   rejected(subject: Subject, source: string | undefined, after: number): Chunk<RejectedFound> {
-    const { rows, next } = some(this.#sql.rejected.iterate({ after, of: source ?? null, limit: CHUNK_ROWS }));
-    const found = rows.filter(({ raw }) => matchesPerson(raw, subject));
-    return {
-      found: found.map(({ source, hash, id }) => ({
-        key: { source, hash },
-        lead: id === null ? undefined : { source, leadId: BigInt(id) },
-      })),
-      next,
-    };
+    return rejectedOf(
+      some(this.#sql.rejected.iterate({ after, of: source ?? null, limit: CHUNK_ROWS })),
+      subject,
+    );
   }
 }
 
-function some<Row extends VersionRow<string | null>>(
-  found: Iterable<Row>,
-): { rows: Row[]; next: number | undefined } {
+function some<Row extends VersionRow<string | null>>(found: Iterable<Row>): Row[] {
   const rows: Row[] = [];
   let characters = 0;
   for (const row of found) {
@@ -79,7 +53,7 @@ function some<Row extends VersionRow<string | null>>(
     characters += row.raw.length;
     if (characters > CHUNK_CHARACTERS) break;
   }
-  return { rows, next: rows.at(-1)?.no };
+  return rows;
 }
 
 type Of = { of: string | null };

@@ -1,35 +1,13 @@
 import type Database from 'better-sqlite3';
-import type { DeliveryState, LeadEvent } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { Upcoming } from '../contract/status-rows.ts';
 import { changedAt, deliveryId, KEEPS_MAPPING } from '../database/views.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
+import { neverOwed, type OwedRow, owedNext, type VersionRow } from '../rules/upcoming.ts';
 
 interface LeadRow {
   source: string;
   version_no: number;
-}
-
-interface VersionRow {
-  version: number;
-  first_seen_at: number;
-  valid_from: number;
-  poll_id: number;
-  hash: string;
-  raw: string;
-}
-
-interface OwedRow extends VersionRow {
-  delivery: string;
-  event: LeadEvent;
-  replay: number;
-  was_left_out: 0 | 1;
-  state: DeliveryState;
-  reason: string | null;
-  settled_at: number | null;
-  /** Whether the delivery has to keep the mapping of an earlier attempt, and the text of that mapping; null if the lead was sent as received. */
-  keeps_mapping: 0 | 1;
-  mapping: string | null;
 }
 
 /** Reads the next delivery of a lead to a sink. */
@@ -42,60 +20,20 @@ export class UpcomingDeliveries {
 
   of(sink: string, lead: LeadId, source: string | undefined): Upcoming[] {
     const leads = this.#sql.leads.all(lead, source ?? null, source ?? null, sink);
-    return leads.map((found) => this.#owed(sink, lead, found.source) ?? this.#unowed(sink, lead, found));
-  }
-
-  #owed(sink: string, leadId: LeadId, source: string): Upcoming | undefined {
-    const row = this.#sql.owed.get(source, leadId, sink);
-    if (!row) return undefined;
-    const {
-      delivery: id,
-      event,
-      replay,
-      was_left_out,
-      state,
-      reason,
-      settled_at,
-      keeps_mapping,
-      mapping,
-    } = row;
-    const former = state === 'pending' && keeps_mapping === 1 ? { formerMapping: mapping } : {};
-    return {
-      delivery: {
-        id,
-        source,
-        leadId,
-        event,
-        replay: replay > 0 && was_left_out === 0,
-        ...contentOf(row),
-        ...former,
-      },
-      state,
-      reason: reason ?? undefined,
-      settledAt: settled_at === null ? undefined : new Date(settled_at),
-    };
+    return leads.map((found) => {
+      const { source, version_no } = found;
+      const owed = this.#sql.owed.get(source, lead, sink);
+      const key = { source, leadId: lead };
+      return owed
+        ? owedNext(key, owed)
+        : neverOwed(sink, key, this.#sql.version.get(version_no) as VersionRow);
+    });
   }
 
   /** Returns the number of a sink's pending deliveries that keep the mapping of an earlier attempt. */
   sentPending(sink: string): number {
     return this.#sql.sentPending.get(sink) ?? 0;
   }
-
-  /** Returns the delivery that a backfill would create. */
-  #unowed(sink: string, leadId: LeadId, { source, version_no }: LeadRow): Upcoming {
-    const content = contentOf(this.#sql.version.get(version_no) as VersionRow);
-    const id = [sink, source, leadId, content.version, content.hash.slice(0, 8)].join(':');
-    return {
-      delivery: { id, source, leadId, event: 'created', replay: false, ...content },
-      state: undefined,
-      reason: undefined,
-      settledAt: undefined,
-    };
-  }
-}
-
-function contentOf({ version, first_seen_at, valid_from, poll_id: poll, hash, raw }: VersionRow) {
-  return { version, firstSeenAt: new Date(first_seen_at), changedAt: new Date(valid_from), poll, hash, raw };
 }
 
 function prepare(db: Database.Database) {
