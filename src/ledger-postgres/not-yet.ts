@@ -3,9 +3,6 @@ import { LedgerError } from '../ledger/contract/ledger-error.ts';
 
 /** The methods that a ledger in PostgreSQL does not have yet. */
 const MISSING = [
-  'isReplaced',
-  'changedElsewhere',
-  'nextWrite',
   'scrub',
   'sinkActivity',
   'findLeads',

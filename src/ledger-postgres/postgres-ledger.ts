@@ -4,7 +4,8 @@ import type { Ledger } from '../ledger/contract/ledger.ts';
 import { BegunAttempts } from '../ledger/delivering/begun-attempts.ts';
 import { beginBlock, beginKnown } from '../ledger/recording/begin-blocks.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
-import { migrate, requireCurrentShape } from './database/migrating.ts';
+import { isReplaced, migrate, requireCurrentShape } from './database/migrating.ts';
+import { Notices } from './database/notices.ts';
 import { PostgresAccess, type PostgresPlace } from './database/postgres-access.ts';
 import { addUpCounts } from './database/upkeep.ts';
 import { Claiming } from './delivering/claiming.ts';
@@ -38,34 +39,51 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   const access = await PostgresAccess.open(options);
   try {
     const { id } = await (options.create ? migrate : requireCurrentShape)(access, options.schema);
-    return compose(access, options, id);
+    const place = { ...options, channel: `leadsync_${id}`, send: access.notify.bind(access) };
+    const notices = await access.guard(() => Notices.open(place, options.clock));
+    access.onWrite(() => notices.tell());
+    return compose(access, notices, options, id);
   } catch (error) {
     await access.close();
     throw error;
   }
 }
 
-function compose(access: PostgresAccess, options: PostgresLedgerOptions, id: string): Ledger {
+function compose(
+  access: PostgresAccess,
+  notices: Notices,
+  options: PostgresLedgerOptions,
+  id: string,
+): Ledger {
   const begun = new BegunAttempts();
+  const delivering = deliveringOf(access, options, begun);
   return {
     ...notYet,
-    ...upkeepOf(access, id),
+    ...upkeepOf(access, notices, id),
     ...pollingOf(access),
-    ...deliveringOf(access, options, begun),
+    ...delivering,
     // The ledger has shortened the leases of the kept batches too, so their copies are out of date.
     ...controlOf(access, () => begun.takeAll()),
     ...personsOf(access),
     ...queriesOf(access),
+    close: async () => {
+      await delivering.close();
+      await notices.close();
+      await access.close();
+    },
   };
 }
 
-function upkeepOf(access: PostgresAccess, id: string) {
+function upkeepOf(access: PostgresAccess, notices: Notices, id: string) {
   return {
     id,
     opening: { upgraded: undefined, isCopy: false },
     failing: () => access.failing(),
     reportDamage: () => undefined,
     inspect: async () => undefined,
+    isReplaced: () => isReplaced(access, id),
+    changedElsewhere: () => access.guard(() => notices.changedElsewhere()),
+    nextWrite: (atMostMs, signal) => notices.nextWrite(atMostMs, signal),
     checkpointLog: async () => {
       // The server writes its log itself; what is left to do is to add up the counts.
       await access.write(addUpCounts);
@@ -145,7 +163,6 @@ function deliveringOf(
         .map(({ batch, lease }) => ({ batch: batch.id, lease }));
       if (unused.length > 0)
         await access.write((tx) => settling.undoBegin(tx, unused)).catch(() => undefined);
-      await access.close();
     },
   } satisfies Partial<Ledger>;
 }

@@ -47,6 +47,7 @@ async function interleave(meet: (on: LedgerUnderTest) => Promise<Omit<Meeting, '
     await Promise.all([one, other]);
     await meeting.check();
     expect(await store.contradictions()).toEqual([]);
+    await store.close();
     if (!isStopped) return stop - 1;
   }
 }

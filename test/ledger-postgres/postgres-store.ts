@@ -23,7 +23,7 @@ export class PostgresStore {
   constructor(place: Partial<PostgresPlace> = {}) {
     this.#place = place;
     onTestFinished(async () => {
-      for (const ledger of this.#open) await ledger.close();
+      await this.close();
       await admin.query(`DROP SCHEMA IF EXISTS ${this.schema} CASCADE`);
     });
   }
@@ -49,6 +49,11 @@ export class PostgresStore {
     this.#open.push(ledger);
     return ledger;
   };
+
+  /** Closes its ledgers, and with them their connections, of which the server has only some. */
+  async close(): Promise<void> {
+    for (const ledger of this.#open) await ledger.close();
+  }
 
   /** Returns where the ledger is. */
   place(): PostgresPlace {

@@ -39,6 +39,7 @@ const MEANINGS: Readonly<Record<string, readonly [LedgerError['code'], what: str
   '3D': ['missing', 'does not have the database', 'Create the database, or correct its name.'],
   '3F': ['missing', 'does not have the schema of the ledger', 'Restore the database from a backup.'],
   '42P01': ['missing', 'lacks a table of the ledger', 'Restore the schema of the ledger from a backup.'],
+  '42883': ['missing', 'lacks a function of the ledger', 'Restore the schema of the ledger from a backup.'],
   '42703': ['damaged', 'lacks a column of the ledger', 'Restore the schema of the ledger from a backup.'],
 };
 

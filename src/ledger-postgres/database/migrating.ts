@@ -3,6 +3,7 @@ import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { quoted } from '../../postgres/identifier.ts';
 import type { PostgresAccess } from './postgres-access.ts';
 import { migrations } from './schema.ts';
+import { statement } from './statement.ts';
 
 /** A ledger that was opened: its id, and the number of its migrations before. */
 interface Opened {
@@ -53,6 +54,18 @@ export function requireCurrentShape(access: PostgresAccess, schema: string): Pro
     return { id: await idIn(client), from };
   });
 }
+
+/** Whether the schema no longer holds the ledger with this id, because it was removed or another ledger was restored in its place. */
+export function isReplaced(access: PostgresAccess, id: string): Promise<boolean> {
+  return access
+    .read(async (tx) => (await tx.first(LEDGER))?.id !== id)
+    .catch((error) => {
+      if (error instanceof LedgerError && error.code === 'missing') return true;
+      throw error;
+    });
+}
+
+const LEDGER = statement<{ id: string }>('ledger', 'SELECT id FROM _ledger');
 
 /** Returns the number of migrations that were applied; undefined if there is no ledger. */
 async function shapeIn(client: PoolClient, where: string, schema: string): Promise<number | undefined> {

@@ -45,6 +45,7 @@ export class PostgresAccess {
   /** The timelines of the servers behind the connections: another one after a failover. */
   readonly #timelines = new WeakMap<PoolClient, string | null>();
   #failing: LedgerError | undefined;
+  #onWrite: () => void = () => undefined;
 
   private constructor(where: string, writers: Pool, readers: Pool, before: BeforeStatement) {
     this.where = where;
@@ -78,7 +79,7 @@ export class PostgresAccess {
 
   /** Runs `work` in a transaction of a ledger that may have no tables yet. */
   prepare<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    return this.#guard(async () => {
+    return this.guard(async () => {
       const client = await this.#writers.connect();
       try {
         await client.query('BEGIN');
@@ -98,9 +99,20 @@ export class PostgresAccess {
     return this.#failing;
   }
 
+  /** Calls `told` after each commit that has changed something. */
+  onWrite(told: () => void): void {
+    this.#onWrite = told;
+  }
+
+  /** Sends a notice to a channel. Nothing waits for a disk behind its commit. */
+  async notify(channel: string, payload: string): Promise<void> {
+    const sql = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
+    await this.#writers.query(sql, [channel, payload]);
+  }
+
   /** Runs `work` on one snapshot of the ledger. */
   read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#guard(() => this.#transaction('reads', work));
+    return this.guard(() => this.#transaction('reads', work));
   }
 
   /**
@@ -125,14 +137,15 @@ export class PostgresAccess {
 
   async #track<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await this.#guard(work);
+      return await this.guard(work);
     } catch (error) {
       if (error instanceof LedgerError && error.isTransient) this.#failing = error;
       throw error;
     }
   }
 
-  async #guard<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs `work`, and converts its error to a `LedgerError`. */
+  async guard<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
@@ -176,6 +189,7 @@ export class PostgresAccess {
       if (mode === 'reads') await client.query('COMMIT');
       else await this.#commit(client, { xact, timeline });
       release(false);
+      if (tx.hasWritten) this.#onWrite();
       return result;
     } catch (error) {
       // The server rolls back when the connection closes. Report the first failure, not this one.

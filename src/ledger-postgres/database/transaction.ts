@@ -1,4 +1,4 @@
-import type { PoolClient } from 'pg';
+import type { PoolClient, QueryResult } from 'pg';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import { type Statement, statement, type Value } from './statement.ts';
 
@@ -20,6 +20,7 @@ export class Transaction {
   readonly #client: PoolClient;
   readonly #before: BeforeStatement;
   readonly #counts = new Map<number, Counts>();
+  #hasWritten = false;
 
   constructor(client: PoolClient, { now, owes }: { now: number; owes: boolean }, before: BeforeStatement) {
     this.#client = client;
@@ -35,9 +36,7 @@ export class Transaction {
 
   /** Runs a statement and returns its rows. */
   async rows<Row>(sql: Statement<Row>, values: readonly Value[] = []): Promise<Row[]> {
-    await this.#before(sql.name);
-    const { rows } = await this.#client.query({ name: sql.name, text: sql.text, values: [...values] });
-    return rows as Row[];
+    return (await this.#query(sql, values)).rows as Row[];
   }
 
   /** Runs a statement and returns its first row. */
@@ -47,9 +46,19 @@ export class Transaction {
 
   /** Runs a statement and returns how many rows it wrote. */
   async run(sql: Statement<unknown>, values: readonly Value[] = []): Promise<number> {
-    await this.#before(sql.name);
-    const { rowCount } = await this.#client.query({ name: sql.name, text: sql.text, values: [...values] });
-    return rowCount ?? 0;
+    return (await this.#query(sql, values)).rowCount ?? 0;
+  }
+
+  async #query({ name, text }: Statement<unknown>, values: readonly Value[]): Promise<QueryResult> {
+    await this.#before(name);
+    const result = await this.#client.query({ name, text, values: [...values] });
+    if (result.command !== 'SELECT' && (result.rowCount ?? 0) > 0) this.#hasWritten = true;
+    return result;
+  }
+
+  /** Whether any statement has changed a row. */
+  get hasWritten(): boolean {
+    return this.#hasWritten;
   }
 
   /** Adds to the number of deliveries of a sink in a state. `deliveries` is negative if deliveries left the state. */

@@ -9,7 +9,7 @@ const complete: PollEnd = { status: 'success', bytes: 1, httpStatus: 200, mark: 
 const brokenOff: PollEnd = { status: 'partial', httpStatus: 200, error: 'incomplete' };
 
 /** Registers the tests of what every ledger promises about a listing's blocks: they save work and change no result. */
-export function blocksContract(store: () => OpenLedger): void {
+export function blocksContract(store: () => OpenLedger, runs = 60): void {
   describe('a block that the last listing contained', () => {
     it('a known block is not read, and its leads count as listed', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
@@ -183,7 +183,7 @@ export function blocksContract(store: () => OpenLedger): void {
           const [first, ...others] = results;
           for (const other of others) expect(other).toEqual(first);
         }),
-        { numRuns: 60 },
+        { numRuns: runs },
       );
     });
   });

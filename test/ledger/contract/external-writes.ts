@@ -10,7 +10,9 @@ export function externalWritesContract(store: () => OpenLedger): void {
       expect(await on.ledger.changedElsewhere()).toBe(false);
       await on.list([1]);
       expect(await on.ledger.changedElsewhere()).toBe(false);
+      const written = on.ledger.nextWrite(HOUR, new AbortController().signal);
       await other.ledger.pause('crm', 'maintenance');
+      await written;
       expect(await on.ledger.changedElsewhere()).toBe(true);
       expect(await on.ledger.changedElsewhere()).toBe(false);
     });

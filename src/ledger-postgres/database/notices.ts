@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool, PoolClient } from 'pg';
+import type { Clock } from '../../platform/time/clock.ts';
+import { quoted } from '../../postgres/identifier.ts';
+import { openPool } from '../../postgres/open-pool.ts';
+
+/** Minimum time between two notices of this process, in ms. NOTIFY takes a lock that all databases of the server share. */
+const BETWEEN_NOTICES_MS = 20;
+const CONNECT_MS = 10_000;
+
+/** Where notices travel: the server, and the ledger's own channel. */
+interface NoticePlace {
+  readonly url: string;
+  readonly applicationName: string;
+  readonly channel: string;
+  /** Sends a notice to the channel, over a connection that writes. */
+  readonly send: (channel: string, payload: string) => Promise<void>;
+}
+
+/**
+ * Tells the other processes on a ledger that this one has written to it, and hears the same from them, by LISTEN and NOTIFY. A notice travels in
+ * a transaction of its own, after the one that it tells of, so that no other commit waits for it. If it gets lost, the others notice the write when
+ * they next look by themselves.
+ */
+export class Notices {
+  readonly #own = randomUUID();
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+  readonly #channel: string;
+  readonly #send: NoticePlace['send'];
+  #listener: Promise<PoolClient> | undefined;
+  /** Whether another process has written since `changedElsewhere` was last asked. */
+  #changed = false;
+  readonly #waiting = new Set<() => void>();
+  #telling: Promise<void> | undefined;
+  #again = false;
+  readonly #closed = new AbortController();
+
+  private constructor(pool: Pool, clock: Clock, { channel, send }: NoticePlace) {
+    this.#pool = pool;
+    this.#clock = clock;
+    this.#channel = channel;
+    this.#send = send;
+  }
+
+  /** Connects and listens. */
+  static async open(place: NoticePlace, clock: Clock): Promise<Notices> {
+    const { url: address, applicationName } = place;
+    const pool = await openPool({ address, connections: 1, connectMs: CONNECT_MS, applicationName });
+    const notices = new Notices(pool, clock, place);
+    try {
+      await notices.#listening();
+    } catch (error) {
+      await notices.close();
+      throw error;
+    }
+    return notices;
+  }
+
+  /** Tells the other processes of a write. Tells them of several together that follow closely. */
+  tell(): void {
+    if (this.#closed.signal.aborted) return;
+    this.#again = true;
+    this.#telling ??= this.#tellAll().finally(() => {
+      this.#telling = undefined;
+    });
+  }
+
+  /** Whether another process has told of a write since the last call, or may have, because the connection was lost. */
+  async changedElsewhere(): Promise<boolean> {
+    const listener = await this.#listening();
+    // The server sends notices of before this query ahead of the query's answer.
+    await listener.query('SELECT 1');
+    const changed = this.#changed;
+    this.#changed = false;
+    return changed;
+  }
+
+  /** Resolves at the next notice, or after `atMostMs`, or when the signal aborts. Resolves immediately if there is one to be asked for. */
+  async nextWrite(atMostMs: number, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.#changed) return;
+    const over = new AbortController();
+    const end = () => over.abort();
+    signal.addEventListener('abort', end, { once: true });
+    this.#waiting.add(end);
+    await this.#clock.sleep(atMostMs, over.signal);
+    this.#waiting.delete(end);
+    signal.removeEventListener('abort', end);
+  }
+
+  /** Sends the last notice and disconnects. */
+  async close(): Promise<void> {
+    this.#closed.abort();
+    await this.#telling;
+    for (const end of this.#waiting) end();
+    (await this.#listener?.catch(() => undefined))?.release(true);
+    await this.#pool.end();
+  }
+
+  async #tellAll(): Promise<void> {
+    while (this.#again) {
+      this.#again = false;
+      // A notice that cannot be sent is one that gets lost.
+      await this.#send(this.#channel, this.#own).catch(() => undefined);
+      await sleep(BETWEEN_NOTICES_MS, undefined, { ref: false, signal: this.#closed.signal }).catch(
+        () => undefined,
+      );
+    }
+  }
+
+  #listening(): Promise<PoolClient> {
+    this.#listener ??= this.#listen().catch((error) => {
+      this.#listener = undefined;
+      throw error;
+    });
+    return this.#listener;
+  }
+
+  async #listen(): Promise<PoolClient> {
+    const client = await this.#pool.connect();
+    client.on('notification', ({ payload }) => {
+      if (payload !== this.#own) this.#hear();
+    });
+    try {
+      await client.query(`LISTEN ${quoted(this.#channel)}`);
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+    client.once('end', () => {
+      if (this.#closed.signal.aborted) return;
+      client.release(true);
+      this.#listener = undefined;
+      this.#hear();
+    });
+    return client;
+  }
+
+  #hear(): void {
+    this.#changed = true;
+    for (const end of this.#waiting) end();
+  }
+}
