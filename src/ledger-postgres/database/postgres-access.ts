@@ -291,7 +291,7 @@ function settingsFor(schema: string): Record<string, string> {
  * Settings of connections that write. Plans are not left to statistics, which are wrong for tables that are empty one minute and have a million
  * rows the next.
  */
-const WRITING = {
+export const WRITING = {
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
   enable_hashjoin: 'off',

@@ -9,8 +9,13 @@ export interface Statement<Row> {
   readonly row?: Row;
 }
 
-/** Returns a statement with a unique name. */
+/** The text of every statement, by name. */
+export const statementTexts = new Map<string, string>();
+
+/** Returns a statement. Throws if another one has its name. */
 export function statement<Row = never>(name: string, text: string): Statement<Row> {
+  if ((statementTexts.get(name) ?? text) !== text) throw new Error(`two statements are named ${name}`);
+  statementTexts.set(name, text);
   return { name, text };
 }
 

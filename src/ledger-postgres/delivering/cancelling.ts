@@ -96,6 +96,7 @@ const NEXT = statement<{ delivery_no: number }>(
   `SELECT delivery_no FROM _deliveries WHERE sink_no = $1 AND state = 'pending' AND replay > 0 AND delivery_no > $2 ORDER BY delivery_no LIMIT $3`,
 );
 
+// coalesce() rules out the index of all pending deliveries.
 const REPLAYED = statement<ReplayedRow>(
   'replayed',
   `SELECT d.delivery_no, d.batch_no,
@@ -103,5 +104,5 @@ const REPLAYED = statement<ReplayedRow>(
      (SELECT 1 FROM _deliveries e WHERE e.batch_no = d.batch_no AND e.delivery_no <> d.delivery_no)))::int AS attempted,
    (${REPLACED_ANOTHER} OR ${CARRIES_CHANGE})::int AS needed
    FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no LEFT JOIN _batches b ON b.batch_no = d.batch_no
-   WHERE d.delivery_no = ANY ($1::bigint[]) AND d.state = 'pending' ORDER BY d.delivery_no`,
+   WHERE d.delivery_no = ANY ($1::bigint[]) AND coalesce(d.state, '') = 'pending' ORDER BY d.delivery_no`,
 );

@@ -128,9 +128,10 @@ const WAITS = statement<ChangedRow>(
    AND (d.state = 'pending' OR ((d.state = 'dead' OR d.state = 'skipped' AND d.discarded = 1) AND NOT ${OVERTAKEN}))
    AND (b.batch_no IS NULL OR b.lease = 0)`,
 );
+// coalesce() rules out the index of all dead deliveries.
 const DEAD = statement<ChangedRow>(
   'discardable',
-  `SELECT ${CHANGED} WHERE d.delivery_no = ANY ($1::bigint[]) AND d.state = 'dead'`,
+  `SELECT ${CHANGED} WHERE d.delivery_no = ANY ($1::bigint[]) AND coalesce(d.state, '') = 'dead'`,
 );
 const DISCARD = statement(
   'discard',
