@@ -15,7 +15,9 @@ import { notYet } from './not-yet.ts';
 import { controlOf } from './postgres-control.ts';
 import { personsOf } from './postgres-persons.ts';
 import { countDue, newestDeliveries } from './queries/deliveries.ts';
-import { backlog, status } from './queries/status.ts';
+import { polledHours } from './queries/polled-hours.ts';
+import { newestContents, recentAttempts } from './queries/recent.ts';
+import { backlog, lastPolls, status } from './queries/status.ts';
 import { trace } from './queries/trace.ts';
 import { sentPending, upcoming } from './queries/upcoming.ts';
 import { vitals } from './queries/vitals.ts';
@@ -176,6 +178,10 @@ function queriesOf(access: PostgresAccess) {
     trace: (lead, source) => access.read((tx) => trace(tx, lead, source)),
     upcoming: (sink, lead, source) => access.read((tx) => upcoming(tx, sink, lead, source)),
     sentPending: (sink) => access.read((tx) => sentPending(tx, sink)),
+    polledHours: (source, from) => access.read((tx) => polledHours(tx, source, from)),
+    recentAttempts: (limit) => access.read((tx) => recentAttempts(tx, limit)),
+    lastPolls: (limit) => access.read((tx) => lastPolls(tx, limit)),
+    newestContents: (limit) => access.read((tx) => newestContents(tx, limit)),
     vitals: (recent) => access.read((tx) => vitals(tx, recent)),
   } satisfies Partial<Ledger>;
 }

@@ -23,6 +23,9 @@ const MAY_READ_MANY: Readonly<Record<string, string>> = {
   'move-deliveries': 'moves all that is pending after the clock was set back',
   'newest-deliveries': 'is read over connections that read, whose plans go by the filter that is given',
   'delivery-numbers': 'is read over connections that read, whose plans go by the filter that is given',
+  'newest-contents': 'reads the newest versions by number',
+  'recent-attempts': 'reads the last attempts by number',
+  'last-polls': 'reads the last polls by number',
   'recent-speeds': 'reads the last deliveries by number',
 };
 

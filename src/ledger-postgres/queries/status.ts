@@ -99,6 +99,11 @@ async function sourceStatus(tx: Transaction, row: SourceRow): Promise<SourceStat
   };
 }
 
+/** Returns the last polls of all sources, newest first. */
+export async function lastPolls(tx: Transaction, limit: number): Promise<PollRow[]> {
+  return (await tx.rows(LAST_POLLS, [limit])).map(toPollRow);
+}
+
 interface RawPoll {
   poll_id: number;
   source: string;
@@ -127,6 +132,7 @@ function toPollRow(row: RawPoll): PollRow {
   };
 }
 
+const LAST_POLLS = statement<RawPoll>('last-polls', 'SELECT * FROM _polls ORDER BY poll_id DESC LIMIT $1');
 const SOURCES = statement<SourceRow>(
   'sources-for-status',
   'SELECT source, complete_at, leads, listed, rejected FROM _sources ORDER BY source',

@@ -2,20 +2,11 @@ import type Database from 'better-sqlite3';
 import type { PolledHours, PollId, Vitals } from '../contract/status-rows.ts';
 import { IS_NEW_LEAD } from '../database/views.ts';
 import { dateOf } from '../rules/delivery-rows.ts';
+import { MAX_POLLS, NOTHING_POLLED, polledHoursOf, type RawPoll } from '../rules/polled-hours.ts';
 import type { StatusQueries } from './status-queries.ts';
 
 /** Number of the newest deliveries of all sinks among which delivery times are measured. */
 const NEWEST_DELIVERIES = 5_000;
-/** Maximum number of polls per call of `polledHours`. */
-const MAX_POLLS = 1_000;
-
-interface RawPoll {
-  readonly poll_id: number;
-  readonly started_at: string;
-  readonly status: string;
-  readonly leads_new: number;
-}
-
 /** The frequent queries of alerts. Each query reads only the first entries of an index, or a limited number of rows. */
 export class AlertQueries {
   readonly #sql;
@@ -44,17 +35,9 @@ export class AlertQueries {
 
   polledHours(source: string, from: PollId | Date): PolledHours {
     const first = this.#sql.firstSuccess.get(source);
-    if (first === undefined) return { hours: [], lastNewAt: undefined, until: undefined, through: undefined };
+    if (first === undefined) return NOTHING_POLLED;
     const after = Math.max(first, from instanceof Date ? this.#pollBefore(from) : from);
-    const polls = this.#sql.polls.all(source, after, MAX_POLLS);
-    const complete = polls.filter(({ status }) => status !== 'running');
-    return {
-      hours: hoursOf(complete),
-      lastNewAt: startOf(complete.findLast((poll) => poll.leads_new > 0)),
-      until: startOf(complete.findLast(({ status }) => status === 'success' || status === 'unchanged')),
-      // Excludes a running poll, so that the next call reads that poll.
-      through: complete.at(-1)?.poll_id,
-    };
+    return polledHoursOf(this.#sql.polls.all(source, after, MAX_POLLS));
   }
 
   /** Finds the last poll before a time by binary search, because polls are numbered in chronological order. */
@@ -68,21 +51,6 @@ export class AlertQueries {
     }
     return before;
   }
-}
-
-function hoursOf(polls: readonly RawPoll[]): PolledHours['hours'] {
-  const leads = new Map<string, number>();
-  for (const { started_at, leads_new, status } of polls) {
-    // A partial poll shows which leads the service listed; a failed poll shows nothing.
-    if (status === 'failed') continue;
-    const hour = `${started_at.slice(0, 13)}:00:00.000Z`;
-    leads.set(hour, (leads.get(hour) ?? 0) + leads_new);
-  }
-  return [...leads].map(([hour, count]) => ({ hour: new Date(hour), leads: count }));
-}
-
-function startOf(poll: RawPoll | undefined): Date | undefined {
-  return poll && new Date(poll.started_at);
 }
 
 function prepare(db: Database.Database) {

@@ -1,20 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Delivery } from '../../leads/delivery.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
-
-/** Maximum size of a version, in bytes. Larger versions are left out, because all versions in the result are in memory at the same time. */
-const MAX_BYTES = 1_048_576;
-
-interface ContentRow {
-  source: string;
-  id: string;
-  version: number;
-  first_seen_at: number;
-  valid_from: number;
-  poll_id: number;
-  hash: string;
-  raw: string;
-}
+import { type ContentRow, MAX_BYTES, toContent } from '../rules/newest-contents.ts';
 
 /** Returns the newest current versions of leads, as `LedgerQueries.newestContents` describes. */
 export function newestContents(db: Database.Database, limit: number): Delivery[] {
@@ -25,17 +12,5 @@ export function newestContents(db: Database.Database, limit: number): Delivery[]
        WHERE l.erased_no IS NULL AND octet_length(v.raw) <= ${MAX_BYTES} AND ${HAS_CONTENT} ORDER BY v.version_no DESC LIMIT +?`,
     )
     .all(limit);
-  return rows.map(({ source, id, version, first_seen_at, valid_from, poll_id: poll, hash, raw }) => ({
-    id: `none:${source}:${id}:${version}`,
-    source,
-    leadId: BigInt(id),
-    version,
-    event: 'created',
-    replay: false,
-    firstSeenAt: new Date(first_seen_at),
-    changedAt: new Date(valid_from),
-    poll,
-    hash,
-    raw,
-  }));
+  return rows.map(toContent);
 }
