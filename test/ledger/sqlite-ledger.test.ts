@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { expect, it } from 'vitest';
+import { Retaining } from '../../src/ledger/privacy/retaining.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
 import { until } from '../support/time/until.ts';
 import { ledgerContract } from './contract.ts';
-import { ids, LedgerUnderTest } from './ledger-under-test.ts';
+import { HOUR, ids, LedgerUnderTest } from './ledger-under-test.ts';
 import { askedStore, SqliteFile } from './sqlite-store.ts';
 
 // By messages, as in a daemon; requests within this thread take the same path from there on.
@@ -35,4 +37,22 @@ it('several connections write to SQLite at once: one records, two deliver, and e
   const attempted = (await Promise.all(results)).flatMap(([leads]) => leads as string[]);
   expect(attempted).toHaveLength(1000);
   expect(new Set(attempted).size).toBe(1000);
+});
+
+it('a rejected lead that is erased between the two steps of retention stays known as erased', async () => {
+  const disk = new SqliteFile();
+  const on = await LedgerUnderTest.with(disk.open, 'crm');
+  const set = { ...aListedLead({ id: 7 }), kind: 'rejected', reason: 'It is wrong.', path: '' } as const;
+  await on.list([set, 1]);
+  await on.list([{ ...set, hash: 'another', id: 8n }, 1]);
+  on.clock.jump(48 * HOUR);
+  const person = await on.ledger.findPerson({ kind: 'lead', lead: 7n });
+  const retaining = new Retaining(disk.connection);
+  const { rows } = retaining.find('rejected_leads', on.clock.in(-24 * HOUR), 0);
+  expect(rows).toHaveLength(1);
+  await on.ledger.erase(person, []);
+  expect(retaining.remove('rejected_leads', rows)).toBe(0);
+  await on.list([set, 1]);
+  const found = await on.ledger.personRecord(await on.ledger.findPerson({ kind: 'lead', lead: 7n }));
+  expect(found['rejected_leads']).toMatchObject([{ raw: '' }]);
 });

@@ -110,7 +110,10 @@ const KINDS: Readonly<Record<RetainedKind, KindSql>> = {
          AND (SELECT p.started_at FROM _polls p WHERE p.poll_id = r.last_poll_id) < $3)`,
     ),
     remove: [
-      statement('delete-rejected', 'DELETE FROM _rejected_leads WHERE rejected_id = ANY ($1::bigint[])'),
+      statement(
+        'delete-rejected',
+        "DELETE FROM _rejected_leads WHERE rejected_id = ANY ($1::bigint[]) AND raw <> ''",
+      ),
     ],
   },
 };

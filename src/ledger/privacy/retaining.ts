@@ -110,7 +110,7 @@ function prepare(db: Database.Database): Record<RetainedKind, Sql> {
       ),
       remove: [
         db.prepare<[string]>(
-          'DELETE FROM rejected_leads WHERE rejected_id IN (SELECT value FROM json_each(?))',
+          "DELETE FROM rejected_leads WHERE rejected_id IN (SELECT value FROM json_each(?)) AND raw <> ''",
         ),
       ],
     },
