@@ -89,6 +89,15 @@ test('the page of a sink names the problem of that sink first', async () => {
   expect((await stateLine('/deliveries?sink=crm'))[0]).toMatch(/warning: 3 deliveries to crm are dead/);
 });
 
+test('the card of a sink with dead deliveries says what to do before a retry', async () => {
+  const html = await (await fetch(`${pages.url}/sinks`)).text();
+  const [, card = ''] = /<section class="card" id="sink-crm">(.*?)<\/section>/s.exec(html) ?? [];
+  const { message, page_step: step } =
+    pages.operations.problems.find(({ code }) => code === 'deliveries_dead') ?? {};
+  expect(message).toBeDefined();
+  expect(card.replace(/<[^>]+>/g, '').replace(/\s+/g, ' ')).toContain(`${message} ${step}`);
+});
+
 test('every other page counts problems by severity, names the most severe and links to its row', async () => {
   const { operations } = pages;
   const [text, address] = await stateLine('/leads');

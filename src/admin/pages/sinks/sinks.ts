@@ -1,9 +1,10 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { printCount } from '../../../platform/text/human-readable.ts';
-import type { SinkOverview } from '../../contract/overview.ts';
+import type { Overview, SinkOverview } from '../../contract/overview.ts';
 import { sinkAddress, withQuery } from '../parts/addresses.ts';
 import type { Content } from '../parts/content.ts';
+import { markup } from '../parts/markup.ts';
 import type { AddPage, Site } from '../parts/site.ts';
 import { ago, moment } from '../parts/time-element.ts';
 import { sinkBadges, sinkButtons, stateExplanation, worstFirst } from './sink-state.ts';
@@ -11,26 +12,34 @@ import { sinkBadges, sinkButtons, stateExplanation, worstFirst } from './sink-st
 /** Adds the page that lists the sinks. */
 export const addSinks: AddPage = (app, site) => {
   app.get('/sinks', { config: { operation: 'sinks' } }, async (request, reply) => {
-    const sinks = worstFirst(await site.operations.overview());
+    const overview = await site.operations.overview();
     return site.show(request, reply, {
       title: 'Sinks',
       name: 'Sinks',
-      live: body(sinks, new Date(), site.rewriteCommands),
+      live: body(overview, site.rewriteCommands),
     });
   });
 };
 
-function body(sinks: readonly SinkOverview[], now: Date, rewriteCommands: Site['rewriteCommands']): Content {
-  if (sinks.length === 0)
+function body(overview: Overview, rewriteCommands: Site['rewriteCommands']): Content {
+  const now = new Date(overview.at);
+  if (overview.sinks.length === 0)
     return html`<p class="empty">No sink is configured. Add one under <code>sinks:</code> in the configuration, then reload it.</p>`;
-  return html`<div class="cards">${sinks.map((sink) => card(sink, now, rewriteCommands))}</div>`;
+  return html`<div class="cards">${worstFirst(overview).map((sink) => card(sink, { now, problems: overview.problems, rewriteCommands }))}</div>`;
 }
 
-function card(sink: SinkOverview, now: Date, rewriteCommands: Site['rewriteCommands']): VNode {
+interface CardParts extends Pick<Site, 'rewriteCommands'> {
+  readonly now: Date;
+  readonly problems: Overview['problems'];
+}
+
+function card(sink: SinkOverview, { now, problems, rewriteCommands }: CardParts): VNode {
   const name = sink.sink;
+  const dead = problems.find(({ code, about }) => code === 'deliveries_dead' && about === name);
   return html`<section class="card" id=${`sink-${name}`}>
     <h2><a href=${sinkAddress(name)}>${name}</a> <small>${sink.type}</small> ${sinkBadges(sink)}</h2>
     ${stateExplanation(sink, rewriteCommands)}
+    ${dead && html`<p class="said">${markup(dead.message)} ${markup(dead.page_step)}</p>`}
     <dl class="facts">
       ${fact('Pending', linked(sink, 'pending'))}
       ${fact('Retrying', printCount(sink.retrying))}
