@@ -24,5 +24,5 @@ export interface Duties {
 
 const NEVER_LOST = new AbortController().signal;
 
-/** The duties of the process that holds the data directory: all of them, for as long as it runs. */
-export const everyDuty: Duties = { take: async () => NEVER_LOST };
+/** All duties, for as long as the process runs: those of the process that holds the data directory, and of its workers, which need none. */
+export const everyDuty: Duties = { take: async (_, signal) => (signal.aborted ? undefined : NEVER_LOST) };

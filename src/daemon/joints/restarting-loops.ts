@@ -16,7 +16,8 @@ interface LoopParts {
 export type Loop = (signal: AbortSignal) => Promise<void>;
 
 /**
- * The loops of a daemon. Each runs until `stop`. If a loop throws, `Loops` reports the error and restarts that loop; the others continue.
+ * The loops of a daemon. Each runs until it returns, or until `stop`. If a loop throws, `Loops` reports the error and restarts that loop; the
+ * others continue.
  */
 export class Loops {
   readonly #parts: LoopParts;
@@ -47,7 +48,8 @@ export class Loops {
 
   /**
    * Runs a loop as `start` does, but only while this process holds `duty`: the loop's signal also aborts when the duty is lost, and the loop
-   * runs again when the duty is taken again. The promise resolves when the loop has returned while the duty was held, or is stopped.
+   * runs again when the duty is taken again. The promise resolves when the loop has returned while the duty was held, when it is stopped, and, if it waits for its
+   * duty, when it is retired.
    */
   startWhileHeld(duty: Duty, doing: string, run: Loop): Promise<void> {
     return this.#track(this.#keepHolding(duty, doing, run));
@@ -77,7 +79,7 @@ export class Loops {
   async #keepHolding(duty: Duty, doing: string, run: Loop): Promise<void> {
     for (;;) {
       const lost = await this.#parts.duties.take(duty, this.retiring);
-      if (!lost) return;
+      if (!lost || this.retiring.aborted) return;
       await untilEither(this.signal, lost, (signal) => this.#keepGoing(doing, run, signal));
       if (!lost.aborted) return;
     }

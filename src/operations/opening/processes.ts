@@ -5,11 +5,10 @@ import { ProcessLocks } from '../../platform/files/process-lock.ts';
 export interface Processes {
   /** Shows the other processes that this one is alive, until `release`. `name` must never be used again. */
   join(name: string): Promise<{ release(): void }>;
-  /**
-   * Returns the processes among `names` that are known to be dead. A process that never joined, or has left, may be alive. Makes sure that
-   * the other processes still see that this one is alive.
-   */
-  deadAmong(names: readonly string[]): Promise<readonly string[]>;
+  /** Makes sure that the other processes still see that this one is alive. */
+  showAlive(): Promise<void>;
+  /** Whether a process is known to be dead. One that never joined, or has left, may be alive. */
+  isDead(name: string): Promise<boolean>;
   /** Returns all processes that joined, have not left, and are known to be dead. May leave out those that joined in the last minute. */
   dead(now: Date): Promise<readonly string[]>;
   /** Forgets a dead process. */

@@ -6,8 +6,10 @@ import type { Processes } from './processes.ts';
  * leases of this process and of processes that may be alive. Returns the number of reclaimed batches.
  */
 export async function reclaimLeases(ledger: LedgerDelivering, processes: Processes): Promise<number> {
+  await processes.showAlive();
   let reclaimed = 0;
-  for (const name of await processes.deadAmong(await ledger.holders())) {
+  for (const name of await ledger.holders()) {
+    if (!(await processes.isDead(name))) continue;
     reclaimed += await ledger.reclaimLeases(name);
     await processes.forget(name); // only now, because a forgotten process is not known to be dead
   }

@@ -37,13 +37,22 @@ export class ProcessLocks {
     };
   }
 
+  /** Restores the lock files of this process if they were deleted or replaced. */
+  async showAlive(): Promise<void> {
+    for (const [name, { lock, inode }] of this.#own) {
+      const file = this.#fileOf(name);
+      if (statSync(file, { throwIfNoEntry: false })?.ino === inode) continue;
+      this.#own.set(name, makeProcessLock(file));
+      lock.release();
+    }
+  }
+
   /**
-   * Returns the processes among `names` whose lock file exists and is not locked. A missing file proves nothing, because the file of a live
-   * process may have been deleted. For the same reason, restores the lock files of this process if they were deleted or replaced.
+   * Whether the lock file of a process exists and is not locked. A missing file proves nothing, because the file of a live process may have been
+   * deleted.
    */
-  async deadAmong(names: readonly string[]): Promise<readonly string[]> {
-    this.#restore();
-    return names.filter((name) => this.#isDead(name));
+  async isDead(name: string): Promise<boolean> {
+    return this.#isDead(name);
   }
 
   /** Returns the dead processes that have a lock file. Leaves out lock files younger than `SETTLED_MS`. */
@@ -61,15 +70,6 @@ export class ProcessLocks {
   /** Removes the lock file of a dead process. */
   async forget(name: string): Promise<void> {
     rmSync(this.#fileOf(name), { force: true });
-  }
-
-  #restore(): void {
-    for (const [name, { lock, inode }] of this.#own) {
-      const file = this.#fileOf(name);
-      if (statSync(file, { throwIfNoEntry: false })?.ino === inode) continue;
-      this.#own.set(name, makeProcessLock(file));
-      lock.release();
-    }
   }
 
   #isDead(name: string): boolean {

@@ -150,6 +150,18 @@ describe('a loop with a duty', () => {
   });
 });
 
+it.each(['stop', 'retire'] as const)(
+  'a loop that is started before %s, in the same turn, does not run',
+  async (end) => {
+    for (const duties of [everyDuty, new GivenDuties('upkeep')]) {
+      const { loop, loops } = aLoop(duties);
+      loops[end]();
+      await rest();
+      expect(loop.runs).toBe(0);
+    }
+  },
+);
+
 it('the process that holds the data directory holds every duty until it stops', async () => {
   const { loop, loops } = aLoop(everyDuty);
   await rest();

@@ -1,7 +1,7 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe } from 'vitest';
 import { processesOf } from '../../../src/operations/opening/processes.ts';
+import { acquireLock } from '../../../src/platform/files/lock.ts';
 import { SignsOfLife } from '../../simulation/outside/signs-of-life.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
 import { processesContract } from './processes-contract.ts';
@@ -9,12 +9,16 @@ import { processesContract } from './processes-contract.ts';
 describe('lock files', () => {
   processesContract(() => {
     const dataDir = tempDir();
-    const folder = join(dataDir, 'processes');
-    mkdirSync(folder);
+    const locks = new Map<string, { release(): void }>();
     return {
       open: () => processesOf(dataDir),
+      join: async (name) => {
+        const left = await processesOf(dataDir).join(name);
+        left.release(); // makes the folder; the lock below is held as by another process
+        locks.set(name, acquireLock(join(dataDir, 'processes', `${name}.lock`)));
+      },
       // The operating system releases the lock and leaves the file.
-      kill: (name) => writeFileSync(join(folder, `${name}.lock`), ''),
+      kill: (name) => locks.get(name)?.release(),
     };
   });
 });
@@ -22,6 +26,10 @@ describe('lock files', () => {
 describe('the processes of the simulation', () => {
   processesContract(() => {
     const signs = new SignsOfLife();
-    return { open: () => signs, kill: (name) => signs.kill(name) };
+    return {
+      open: () => signs,
+      join: async (name) => void (await signs.join(name)),
+      kill: (name) => signs.kill(name),
+    };
   });
 });

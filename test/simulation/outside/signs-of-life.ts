@@ -2,15 +2,18 @@ import type { Processes } from '../../../src/operations/opening/processes.ts';
 
 /** Which processes of a run are alive or were killed. Outlives the simulated processes, as lock files do. */
 export class SignsOfLife implements Processes {
+  readonly #joined = new Set<string>();
   readonly #killed = new Set<string>();
 
   async join(name: string): Promise<{ release(): void }> {
-    this.#killed.delete(name);
-    return { release: () => undefined };
+    this.#joined.add(name);
+    return { release: () => void this.#joined.delete(name) };
   }
 
-  async deadAmong(names: readonly string[]): Promise<readonly string[]> {
-    return names.filter((name) => this.#killed.has(name));
+  async showAlive(): Promise<void> {}
+
+  async isDead(name: string): Promise<boolean> {
+    return this.#killed.has(name);
   }
 
   async dead(): Promise<readonly string[]> {
@@ -21,8 +24,8 @@ export class SignsOfLife implements Processes {
     this.#killed.delete(name);
   }
 
-  /** Ends a process so that the others can tell. */
+  /** Ends a process so that the others can tell, if it had joined. */
   kill(name: string): void {
-    this.#killed.add(name);
+    if (this.#joined.delete(name)) this.#killed.add(name);
   }
 }
