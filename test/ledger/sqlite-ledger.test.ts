@@ -39,6 +39,12 @@ it('several connections write to SQLite at once: one records, two deliver, and e
   expect(new Set(attempted).size).toBe(1000);
 });
 
+it('its connection keeps 4 MB of the file', async () => {
+  const disk = new SqliteFile();
+  await LedgerUnderTest.with(disk.open, 'crm');
+  expect(disk.connection.pragma('cache_size', { simple: true })).toBe(-4_000);
+});
+
 it('a rejected lead that is erased between the two steps of retention stays known as erased', async () => {
   const disk = new SqliteFile();
   const on = await LedgerUnderTest.with(disk.open, 'crm');

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { PollRow } from '../../../src/admin/contract/polls.ts';
 import type { Role } from '../../../src/platform/options/role.ts';
 import { type OpenPages, openPages } from './open-pages.ts';
 
@@ -87,6 +88,34 @@ test('the page of a sink names the problem of that sink first', async () => {
     /^2 critical, 1 warning: 3 deliveries to crm are dead.* Also: warehouse \(sink held\), lake \(export fails\)$/,
   );
   expect((await stateLine('/deliveries?sink=crm'))[0]).toMatch(/warning: 3 deliveries to crm are dead/);
+});
+
+test.each([
+  ['sink=crm&reason=422', 'Filter: Sink crm, Reason or HTTP status 422.'],
+  ['', 'No filter is set: this applies to every sink and source.'],
+])('the question about all deliveries of the filter "%s" names it', async (filter, text) => {
+  for (const action of ['retry', 'discard']) {
+    const answer = await fetch(`${pages.url}/deliveries/${action}?${filter}`, {
+      method: 'POST',
+      headers: { origin: pages.url },
+      body: new URLSearchParams({ all: 'yes' }),
+    });
+    expect(await answer.text()).toContain(text);
+  }
+});
+
+test('a poll with a far smaller listing says how many leads the listing before had', async () => {
+  const { operations } = pages;
+  const { rows } = await operations.polls({}, { limit: 1 });
+  const shrunk = {
+    ...rows[0],
+    leads_listed: 92,
+    listed_before: 366,
+    problems: ['listing_shrunk'],
+  } as PollRow;
+  vi.spyOn(operations, 'polls').mockResolvedValueOnce({ rows: [shrunk], next: null });
+  const html = await (await fetch(`${pages.url}/polls`)).text();
+  expect(html.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ')).toContain(' 92 366 before ');
 });
 
 test('the card of a sink with dead deliveries says what to do before a retry', async () => {
