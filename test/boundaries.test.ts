@@ -121,6 +121,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'recovery/replace-ledger.ts',
       'recovery/run-build.ts',
       'rules/action-totals.ts',
+      'rules/attempted-deliveries.ts',
       'rules/batching.ts',
       'rules/cancelling.ts',
       'rules/changed-fields.ts',

@@ -1,4 +1,4 @@
-import type { LeadEvent } from '../../leads/delivery.ts';
+import type { PendingRow } from '../../ledger/rules/attempted-deliveries.ts';
 import type { DeliveryRow } from '../../ledger/rules/loaded-delivery.ts';
 import { DELIVERY_ID, HAS_CONTENT, IS_NEW_LEAD, KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
@@ -11,17 +11,6 @@ export interface LockedBatch {
   leased_until: number;
   holder: string | null;
   mapping_no: number | null;
-}
-
-/** A delivery of the batch that is being settled. */
-export interface PendingRow {
-  delivery_no: number;
-  attempts: number;
-  excused: number;
-  refused_at: number | null;
-  retried_at: number | null;
-  event: LeadEvent;
-  waiting_since: number;
 }
 
 /** Whether the delivery `d`, which waits in the batch `b`, was sent under its present id with a mapping other than the batch's. */

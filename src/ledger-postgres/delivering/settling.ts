@@ -4,6 +4,7 @@ import type { AttemptedDelivery, Judge, Judgement, Verdict } from '../../leads/j
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
 import type { Attempt, Settlement } from '../../ledger/contract/ledger-delivering.ts';
+import { attemptedDeliveries } from '../../ledger/rules/attempted-deliveries.ts';
 import { batchNumber } from '../../ledger/rules/batching.ts';
 import { isApart, keepsBatch } from '../../ledger/rules/results.ts';
 import { reach } from '../../platform/process/failpoint.ts';
@@ -12,7 +13,7 @@ import type { Transaction } from '../database/transaction.ts';
 import { claimingSql } from './claiming-sql.ts';
 import { type LoadedBatch, loadBatches } from './loading.ts';
 import { writeResults } from './results.ts';
-import { type PendingRow, settlingSql } from './settling-sql.ts';
+import { settlingSql } from './settling-sql.ts';
 import { addActivity, recordHolds } from './sink-activity.ts';
 import { NewestContent } from './superseding.ts';
 
@@ -95,7 +96,7 @@ export async function settle(
   const batch = Number.isNaN(batchNo) ? undefined : await tx.first(LOCK_BATCH, [batchNo, ref.lease]);
   const pending = batch ? await tx.rows(PENDING, [batchNo]) : [];
   if (!batch || pending.length === 0) return undefined;
-  const attempted = attemptedOf(tx, pending, attempt);
+  const attempted = attemptedDeliveries(pending, attempt, tx.now);
   const { sink, judgement, after, changes } = await judgeFor(tx, judge, batch.sink_no, {
     attempt,
     attempted,
@@ -126,23 +127,6 @@ export async function settle(
   const revived = judgement.reviveSince ? await revive(tx, sink, judgement) : 0;
   reach('settling');
   return { sink: sink.name, verdicts, before: sink.health, after, revived };
-}
-
-function attemptedOf(tx: Transaction, pending: readonly PendingRow[], attempt: Attempt): AttemptedDelivery[] {
-  if (pending.length !== attempt.outcomes.length)
-    throw new Error(`a sink returned ${attempt.outcomes.length} outcomes for ${pending.length} deliveries`);
-  // Not `attempt.startedAt`, because the clock may have been set in the meantime.
-  const startedAt = new Date(tx.now - attempt.durationMs);
-  return pending.map((row, index) => ({
-    startedAt,
-    attempts: row.attempts,
-    excused: row.excused,
-    waitingSince: new Date(row.waiting_since),
-    refusedAt: row.refused_at === null ? undefined : new Date(row.refused_at),
-    retried: row.retried_at !== null,
-    ofErased: row.event === 'erased',
-    outcome: attempt.outcomes[index] as Outcome,
-  }));
 }
 
 /**

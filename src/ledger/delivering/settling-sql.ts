@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
-import type { LeadEvent } from '../../leads/delivery.ts';
 import type { PollStatus } from '../contract/status-rows.ts';
 import { changedAt, deliveryId, IS_NEW_LEAD, KEEPS_MAPPING } from '../database/views.ts';
 import { MARK_MAYBE_ARRIVED, SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
+import type { PendingRow } from '../rules/attempted-deliveries.ts';
 import type { DeliveryRow } from '../rules/loaded-delivery.ts';
 import { OVERTAKEN } from './content-order-sql.ts';
 
@@ -17,14 +17,7 @@ export interface BegunRow {
 }
 
 /** A delivery of the batch that is being settled. */
-interface PendingRow {
-  delivery_no: number;
-  attempts: number;
-  excused: number;
-  refused_at: number | null;
-  retried_at: number | null;
-  event: LeadEvent;
-  waiting_since: number;
+interface SettledRow extends PendingRow {
   /** The mapping of the attempt. */
   mapping_no: number | null;
 }
@@ -120,7 +113,7 @@ export function prepareSettling(db: Database.Database) {
       )
       .pluck(),
     end: db.prepare('DELETE FROM _batches WHERE batch_no = ?'),
-    pending: db.prepare<[number, number], PendingRow>(
+    pending: db.prepare<[number, number], SettledRow>(
       `SELECT delivery_no, attempts, excused, refused_at, retried_at, event, coalesce(last_attempt_at, owed_at) AS waiting_since, b.mapping_no
        FROM _deliveries d JOIN _batches b ON b.batch_no = d.batch_no WHERE d.batch_no = +? AND b.lease = +? ORDER BY delivery_no`,
     ),

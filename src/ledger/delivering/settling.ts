@@ -7,6 +7,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { Attempt, BegunAttempt, Settlement } from '../contract/ledger-delivering.ts';
 import type { SinkActivity } from '../database/sink-activity.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
+import { attemptedDeliveries } from '../rules/attempted-deliveries.ts';
 import { batchNumber } from '../rules/batching.ts';
 import { ERASED } from '../rules/delivery-id.ts';
 import { type DeliveryRow, LOST_MAPPING, toDelivery } from '../rules/loaded-delivery.ts';
@@ -156,24 +157,8 @@ export class Settling {
     // The fence: an outdated lease finds no rows. The process with the newer lease settles this batch.
     const pending = this.#sql.pending.all(batchNo, ref.lease);
     if (!sink || pending.length === 0) return undefined;
-    if (pending.length !== attempt.outcomes.length) {
-      throw new Error(
-        `sink ${sink.name} returned ${attempt.outcomes.length} outcomes for ${pending.length} deliveries`,
-      );
-    }
     const now = this.#clock.now();
-    // Not `attempt.startedAt`, because the clock may have been set in the meantime.
-    const startedAt = new Date(now.getTime() - attempt.durationMs);
-    const attempted = pending.map((row, index) => ({
-      startedAt,
-      attempts: row.attempts,
-      excused: row.excused,
-      waitingSince: new Date(row.waiting_since),
-      refusedAt: row.refused_at === null ? undefined : new Date(row.refused_at),
-      retried: row.retried_at !== null,
-      ofErased: row.event === 'erased',
-      outcome: attempt.outcomes[index] as Outcome,
-    }));
+    const attempted = attemptedDeliveries(pending, attempt, now.getTime());
     const judgement = this.#judge(sink.name, sink.health, attempted, now);
     const kept = this.#keepOrEnd(batchNo, attempted, judgement.verdicts);
     const apart = pending.flatMap(({ delivery_no }, index) =>
