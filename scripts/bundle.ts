@@ -10,7 +10,7 @@ const PROGRAMS = [
   'cli/query/query-process.ts',
   'daemon/start/ledger-thread.ts',
   'exports/export-process.ts',
-  'exports/files/piece-thread.ts',
+  'exports/files/encoding-thread.ts',
   'ledger/database/inspect-process.ts',
   'ledger/queries/query-thread.ts',
   'ledger/recovery/build-process.ts',

@@ -1,4 +1,4 @@
-import { readRegularFile, UnreadableFile } from '../platform/files/regular-file.ts';
+import { readRegularFile, UnreadableFile } from '../platform/files/read-regular-file.ts';
 import { rightsOfOthers } from '../platform/files/rights-of-others.ts';
 import type { SinkType } from '../sinks/sink-type.ts';
 import type { Config, ConfigValue, LedgerConfig, SecretOption } from './contract/config.ts';
@@ -6,8 +6,8 @@ import { inEffect } from './effective-values.ts';
 import { FaultList } from './faults/fault-list.ts';
 import { ConfigReader } from './reading/config-reader.ts';
 import type { Environment } from './reading/interpolate.ts';
-import type { Purpose } from './reading/needs.ts';
 import { addTooLarge, MAX_BYTES, parseYaml } from './reading/parse-yaml.ts';
+import type { Purpose } from './reading/purpose.ts';
 import { YamlTree } from './reading/yaml-tree.ts';
 
 /** What parsing a configuration needs besides its text. */

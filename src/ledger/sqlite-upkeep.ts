@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
 import { collectGarbage } from '../platform/process/memory.ts';
 import type { Opening } from './contract/ledger-upkeep.ts';
+import { writeMark } from './database/high-water-mark.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import { fileIdentity, scrub } from './database/ledger-file.ts';
-import { writeMark } from './database/older-copy-mark.ts';
 import { removeUpgradeCopies, removeUpgradeCopiesBefore } from './database/upgrade-copy.ts';
 import type { LedgerEngine } from './engine.ts';
 

@@ -26,7 +26,7 @@ function cel(): typeof Cel {
 
 /**
  * Limits of an expression. Together with `Effort`, they still do not bound the time of an expression that joins lists in order to be slow. A
- * `MappingWorker` therefore evaluates the expressions that people try out.
+ * `MappingProcess` therefore evaluates the expressions that people try out.
  */
 const LIMITS = {
   maxAstNodes: 500,

@@ -2,10 +2,10 @@ import { setPriority } from 'node:os';
 import { Secret } from '../platform/options/secret.ts';
 import { endWithParent } from '../platform/process/end-with-parent.ts';
 import { mapOne } from './map-delivery.ts';
-import type { MappingJob, MappingJobs, Started } from './mapping-worker.ts';
+import type { MappingJob, MappingJobs, Started } from './start-mapping-process.ts';
 import { tryExpression } from './try-expression.ts';
 
-// The program of a `MappingWorker`. It does one job at a time.
+// The program of a `MappingProcess`. It does one job at a time.
 
 /** Value for nice(1), so that deliveries get the CPU before expressions that people try out. */
 const NICENESS = 5;

@@ -31,7 +31,7 @@ export interface ExpressionProblem {
   readonly place: { readonly start: number; readonly end: number } | null;
 }
 
-/** Evaluates an expression for a lead, as a field of a mapping would. Can take many seconds and much memory: see `MappingWorker`. */
+/** Evaluates an expression for a lead, as a field of a mapping would. Can take many seconds and much memory: see `MappingProcess`. */
 export function tryExpression(
   { expression: from, region, lookups }: ExpressionToTry,
   delivery: Delivery,

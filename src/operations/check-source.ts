@@ -1,5 +1,5 @@
 import type { Config, SourceConfig } from '../config/contract/config.ts';
-import type { LastDeclaration } from '../ledger/contract/declared.ts';
+import type { LastDeclaration } from '../ledger/contract/declaration.ts';
 import { countOf } from '../platform/text/human-readable.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import { type Source, SourceError } from '../source/contract/source.ts';

@@ -13,7 +13,7 @@ import { openDestination as openExportDestination } from '../exports/destination
 import { ExportStateFiles } from '../exports/export-states.ts';
 import { LoginFailed } from '../identity/contract.ts';
 import type { Quota } from '../leads/quota.ts';
-import type { LastDeclaration } from '../ledger/contract/declared.ts';
+import type { LastDeclaration } from '../ledger/contract/declaration.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { inspectFile } from '../ledger/database/inspect-file.ts';
 import { columnsOfDefinition } from '../mapping/map-delivery.ts';

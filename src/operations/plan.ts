@@ -9,7 +9,7 @@ import {
 import { type Config, filesOf, type SinkConfig, type SourceConfig } from '../config/contract/config.ts';
 import { type ExportConfig, isBackup } from '../exports/contract/options.ts';
 import type { Quota } from '../leads/quota.ts';
-import { isNameTaken, type LastDeclaration } from '../ledger/contract/declared.ts';
+import { isNameTaken, type LastDeclaration } from '../ledger/contract/declaration.ts';
 import { originOf } from '../source/http-source.ts';
 
 type LastSink = LastDeclaration['sinks'][number];

@@ -1,13 +1,13 @@
 import { Agent } from 'undici';
-import type { ListingMark } from '../leads/listing-mark.ts';
+import type { ListingMarker } from '../leads/listing-marker.ts';
 import { disk, type Files } from '../platform/files/file-system.ts';
 import type { Secret } from '../platform/options/secret.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
-import { type Login, startLogin } from './auth/login.ts';
+import { type Login, startLogin } from './auth/authorization-code-login.ts';
 import { TokenEndpoint } from './auth/token-endpoint.ts';
 import { TokenFile } from './auth/token-file.ts';
-import { Tokens } from './auth/tokens.ts';
+import { TokenProvider } from './auth/token-provider.ts';
 import type { SourceOptions } from './contract/options.ts';
 import type { Listing, Source } from './contract/source.ts';
 import { type ListingParts, readListing } from './listing/listing.ts';
@@ -53,7 +53,7 @@ class OpenSource implements HttpSource {
   readonly #closing = new AbortController();
   readonly #agent: Agent;
   readonly #endpoint: TokenEndpoint;
-  readonly #tokens: Tokens;
+  readonly #tokens: TokenProvider;
   readonly #last: ListingParts['last'] = { blocks: new Map() };
 
   constructor(name: string, options: SourceOptions, parts: SourceParts) {
@@ -72,7 +72,7 @@ class OpenSource implements HttpSource {
     // Another process sends at most two requests: a refresh, then client credentials.
     const patienceMs = 2 * timeout + 5_000;
     const endpoint = this.#endpoint;
-    this.#tokens = new Tokens({
+    this.#tokens = new TokenProvider({
       source: name,
       endpoint,
       file,
@@ -84,7 +84,7 @@ class OpenSource implements HttpSource {
     });
   }
 
-  list(previous: ListingMark | undefined, signal: AbortSignal): Promise<Listing> {
+  list(previous: ListingMarker | undefined, signal: AbortSignal): Promise<Listing> {
     const { clock } = this.#parts;
     const connection = { dispatcher: this.#agent, now: () => clock.now() };
     const parts = { options: this.#options, connection, tokens: this.#tokens, clock, last: this.#last };

@@ -2,8 +2,8 @@ import type { ActiveCondition, Evaluation } from '../alerts/alert-tracker.ts';
 import type { Condition, Limits } from '../alerts/condition.ts';
 import { countOf, printSpan } from '../platform/text/human-readable.ts';
 import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
+import type { AlertInputs, ObservedSink, ObservedSource } from './alert-inputs.ts';
 import type { FileRuns } from './export-view.ts';
-import type { Observation, ObservedSink, ObservedSource } from './observation.ts';
 import { commandInText, type Problem } from './problem.ts';
 import {
   deadLeads,
@@ -33,7 +33,7 @@ const MIN_SLOW_SHARE = 0.05;
 
 /** Evaluates every enabled condition once for each source, sink or export that it concerns, or once if it concerns leadsync itself. */
 export function evaluateConditions(
-  observed: Observation,
+  observed: AlertInputs,
   names: ConfiguredNames,
   limits: Limits,
 ): readonly Evaluation[] {
@@ -73,7 +73,7 @@ interface Named {
 type Find<Of> = (
   of: Of,
   limitMs: number,
-  observed: Observation,
+  observed: AlertInputs,
   limits: Limits,
 ) => ActiveCondition | 'unknown' | undefined;
 type Rule<Of> = readonly [condition: Condition, resolved: string, find: Find<Of>];
@@ -82,7 +82,7 @@ function evaluate<Of>(
   [condition, resolved, find]: Rule<Of>,
   about: string | undefined,
   of: Of | undefined,
-  observed: Observation,
+  observed: AlertInputs,
   limits: Limits,
 ): Evaluation | undefined {
   const limitMs = limits[condition];
@@ -144,7 +144,7 @@ const BACKUP: readonly Rule<FileRuns>[] = [
   ['backup_fails', SUCCEEDS_AGAIN, (one, afterMs) => wrong(failedFiles(one, true, ALERT_TEXT), afterMs)],
 ];
 
-const PROCESS: readonly Rule<Observation>[] = [
+const PROCESS: readonly Rule<AlertInputs>[] = [
   [
     'config_stale',
     'The configuration file is valid again and in force.',
@@ -185,7 +185,7 @@ function hasRecentlyDied({ lastDeadAt }: ObservedSink, at: Date): boolean {
 function noPoll(
   { name, overdueSince, lastSuccessAt, failure }: ObservedSource,
   afterMs: number,
-  _observed: Observation,
+  _observed: AlertInputs,
   limits: Limits,
 ): ActiveCondition | 'unknown' | undefined {
   if (!overdueSince) return undefined;
@@ -210,7 +210,7 @@ function silent({ name, silence }: ObservedSource, limitMs: number): ActiveCondi
   return wrong({ message, nextStep }, 0, silence.since);
 }
 
-function backlogOld(sink: ObservedSink, limitMs: number, { at }: Observation): ActiveCondition | undefined {
+function backlogOld(sink: ObservedSink, limitMs: number, { at }: AlertInputs): ActiveCondition | undefined {
   const { name, health, oldestOwedAt, pending, batchWaitMs } = sink;
   if (!oldestOwedAt || health.heldSince || health.pausedSince) return undefined;
   const ageMs = at.getTime() - oldestOwedAt.getTime();
@@ -232,7 +232,7 @@ function slow(
   return wrong({ message, nextStep }, SLOW_FOR_MS);
 }
 
-function carrierDown({ carrier }: Observation, afterMs: number): ActiveCondition | undefined {
+function carrierDown({ carrier }: AlertInputs, afterMs: number): ActiveCondition | undefined {
   if (carrier === undefined) return undefined;
   const message = `The queue does not work; leadsync records leads but cannot deliver them. ${carrier}`;
   const nextStep =
@@ -240,7 +240,7 @@ function carrierDown({ carrier }: Observation, afterMs: number): ActiveCondition
   return wrong({ message, nextStep }, afterMs);
 }
 
-function ledgerFails({ ledger }: Observation, afterMs: number): ActiveCondition | undefined {
+function ledgerFails({ ledger }: AlertInputs, afterMs: number): ActiveCondition | undefined {
   if (!ledger) return undefined;
   const message = `The ledger fails, so leadsync records and delivers nothing: ${ledger.reason}`;
   const nextStep = ledger.hint || 'See the log, and check whether the disk is full.';

@@ -1,5 +1,5 @@
 import type { SecretOption } from '../config/contract/config.ts';
-import { type ListingSize, sizeBeforeFall } from '../leads/listing-fall.ts';
+import { type ListingSize, sizeBeforeShrinking } from '../leads/listing-shrinkage.ts';
 import { MAPPING_FAILS, type SinkHealth } from '../leads/sink-health.ts';
 import type { DeadReason } from '../ledger/contract/status-rows.ts';
 import {
@@ -184,7 +184,7 @@ function remedy(code: string, name: string, command: TextOptions['command']): st
 
 /** Finds a listing that has far fewer leads than it had within the last week. */
 export function shrunkListing(name: string, listing: ListingSize, { command }: TextOptions): Found {
-  const before = sizeBeforeFall(listing);
+  const before = sizeBeforeShrinking(listing);
   if (before === undefined) return undefined;
   const { listed } = listing;
   const message =

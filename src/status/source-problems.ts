@@ -1,4 +1,4 @@
-import { sizeBeforeFall } from '../leads/listing-fall.ts';
+import { sizeBeforeShrinking } from '../leads/listing-shrinkage.ts';
 import type { StatusCode } from '../leads/problems.ts';
 import type { StoredPoll } from '../ledger/contract/page-rows.ts';
 import type { PollRow } from '../ledger/contract/status-rows.ts';
@@ -44,7 +44,7 @@ export function pollProblemCodes(poll: StoredPoll): StatusCode[] {
   }
   if (before === null) return [];
   const listing = { lastSuccessAt: new Date(started_at), listed, listedLately: before, leads: before };
-  return sizeBeforeFall(listing) === undefined ? [] : ['listing_shrunk'];
+  return sizeBeforeShrinking(listing) === undefined ? [] : ['listing_shrunk'];
 }
 
 /** Returns the problems of one source, according to its last polls. */

@@ -8,7 +8,7 @@ import { nameOption } from '../../src/config/options/option-limits.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import { disk } from '../../src/platform/files/file-system.ts';
 import { evaluateConditions } from '../../src/status/alert-conditions.ts';
-import type { Observation } from '../../src/status/observation.ts';
+import type { AlertInputs } from '../../src/status/alert-inputs.ts';
 import { Reported } from '../daemon/joints/fakes.ts';
 import { anObservation, aSink } from '../status/an-observation.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
@@ -71,7 +71,7 @@ class Watch {
     return this;
   }
 
-  #observed(): Observation {
+  #observed(): AlertInputs {
     const sinks = ['crm', 'drop', 'warehouse'].map((name) => {
       const heldSince = this.held.get(name);
       return aSink({ name, health: { ...HEALTHY, heldSince, heldReason: heldSince && 'It is down.' } });

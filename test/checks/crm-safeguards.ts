@@ -148,7 +148,7 @@ export const crmSafeguards: readonly Safeguard[] = [
   {
     name: 'leadsync reads the leads of Salesforce before it writes any',
     without: 'a lead that comes again overwrites what people have written into it',
-    file: 'src/sinks/salesforce/write-leads.ts',
+    file: 'src/sinks/salesforce/lead-writer.ts',
     text: '      if (existing === undefined) {\n        if (enquiry.mayCreate)',
     instead: '      if (existing === undefined || enquiry.mayCreate) {\n        if (enquiry.mayCreate)',
     tests: ['test/sinks/salesforce/records.test.ts'],
@@ -156,7 +156,7 @@ export const crmSafeguards: readonly Safeguard[] = [
   {
     name: 'a converted lead of Salesforce is left alone',
     without: 'the update of a converted lead fails for ever, or changes what the salesperson closed',
-    file: 'src/sinks/salesforce/write-leads.ts',
+    file: 'src/sinks/salesforce/lead-writer.ts',
     text: 'if (existing.isConverted) deliver(enquiry, this.#refOf(existing.id), CONVERTED);\n      else if',
     instead: 'if',
     tests: ['test/sinks/salesforce/records.test.ts'],
@@ -165,7 +165,7 @@ export const crmSafeguards: readonly Safeguard[] = [
     name: 'results of Salesforce that are mixed are compared with the leads that it has',
     without:
       'if results come in another order, one lead is lost and another one refused although it is there',
-    file: 'src/sinks/salesforce/make-leads.ts',
+    file: 'src/sinks/salesforce/create-leads.ts',
     text: 'if (!isInOrder) {',
     instead: 'if (writings.length === 0 && !isInOrder) {',
     tests: ['test/sinks/salesforce/result-order.test.ts'],
@@ -173,7 +173,7 @@ export const crmSafeguards: readonly Safeguard[] = [
   {
     name: 'results of Salesforce that are mixed settle no lead before they are compared',
     without: 'if the comparison fails, a lead that Salesforce refused counts as delivered, and is lost',
-    file: 'src/sinks/salesforce/make-leads.ts',
+    file: 'src/sinks/salesforce/create-leads.ts',
     text: '    throw leavingOpen(error);\n  }\n}',
     instead: '    return new Map();\n  }\n}',
     tests: ['test/sinks/salesforce/result-order.test.ts'],
@@ -181,7 +181,7 @@ export const crmSafeguards: readonly Safeguard[] = [
   {
     name: 'a second enquiry that goes into the lead of the first one in Salesforce keeps its own values',
     without: 'the new phone number of a client reaches nobody, and the enquiry counts as delivered',
-    file: 'src/sinks/salesforce/fill-match.ts',
+    file: 'src/sinks/salesforce/merge-into-match.ts',
     text: 'changes: kept.length === 0 ? changes',
     instead: 'changes: kept.length >= 0 ? changes',
     tests: ['test/sinks/salesforce/duplicates.test.ts'],
@@ -189,7 +189,7 @@ export const crmSafeguards: readonly Safeguard[] = [
   {
     name: 'a value that Salesforce does not take is left out',
     without: 'a client with a mistyped email address does not arrive in Salesforce',
-    file: 'src/sinks/salesforce/write-leads.ts',
+    file: 'src/sinks/salesforce/lead-writer.ts',
     text: 'if (await this.#leaveOut(enquiry, fault)) return true;',
     instead: '',
     tests: ['test/sinks/salesforce/records.test.ts'],
@@ -197,7 +197,7 @@ export const crmSafeguards: readonly Safeguard[] = [
   {
     name: 'an update of a lead in Salesforce leaves its owner alone',
     without: 'each update runs the assignment rules, and takes the lead from its salesperson',
-    file: 'src/sinks/salesforce/write-leads.ts',
+    file: 'src/sinks/salesforce/lead-writer.ts',
     text: 'const UPDATE_HEADERS = saveHeaders(false, true);',
     instead: 'const UPDATE_HEADERS = saveHeaders(true, true);',
     tests: ['test/sinks/salesforce/records.test.ts'],

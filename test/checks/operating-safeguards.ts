@@ -5,7 +5,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'commands that only read the ledger need no secrets',
     without: 'status and retry need every secret of the daemon in their environment',
-    file: 'src/config/reading/needs.ts',
+    file: 'src/config/reading/purpose.ts',
     text: 'return !isSecret(path);',
     instead: 'return true;',
     tests: ['test/config/absent-secrets.test.ts'],
@@ -13,7 +13,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'leadsync reports a listing that has shrunk',
     without: 'a login that no longer sees any lead looks healthy',
-    file: 'src/leads/listing-fall.ts',
+    file: 'src/leads/listing-shrinkage.ts',
     text: 'if (listed === 0) return leads > 0 ? Math.max(leads, listedLately) : undefined;',
     instead: 'if (listed === 0) return undefined;',
     tests: ['test/cli/commands/status.test.ts'],
@@ -21,7 +21,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'a login accepts the pasted address if the redirect cannot be received',
     without: 'nobody can log in if the port is taken',
-    file: 'src/source/auth/login.ts',
+    file: 'src/source/auth/authorization-code-login.ts',
     text: 'if (configured === undefined || !(error instanceof SourceError)) throw error;',
     instead: 'throw error;',
     tests: ['test/cli/commands/login.test.ts'],
@@ -45,7 +45,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'leadsync opens no named pipe and no device',
     without: 'one wrong path blocks the process until something writes to the pipe',
-    file: 'src/platform/files/regular-file.ts',
+    file: 'src/platform/files/read-regular-file.ts',
     text: "if (!found.isFile() && !found.isDirectory()) throw new UnreadableFile(path, 'kind');",
     instead: "if (!found.isFile() && !found.isDirectory()) throw new UnreadableFile(path, 'size');",
     tests: ['test/config/values.test.ts'],
@@ -142,7 +142,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'leadsync reports a listing that loses most of its leads',
     without: 'an account that sees only a part of its leads looks healthy',
-    file: 'src/leads/listing-fall.ts',
+    file: 'src/leads/listing-shrinkage.ts',
     text: '&& listed < listedLately / 2;',
     instead: '&& listed < 0;',
     tests: ['test/cli/commands/status.test.ts'],
@@ -182,15 +182,15 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'a page that encounters damage reports it to the ledger',
     without: 'leadsync stays ready while its pages fail because of damage',
-    file: 'src/ledger/queries/query-worker.ts',
+    file: 'src/ledger/queries/start-query-thread.ts',
     text: "if (code === 'damaged') this.#onDamage(failure);",
     instead: '',
-    tests: ['test/ledger/query-worker.test.ts'],
+    tests: ['test/ledger/start-query-thread.test.ts'],
   },
   {
     name: 'leadsync does not read an oversize configuration or secret',
     without: 'a wrong path fills the memory',
-    file: 'src/platform/files/regular-file.ts',
+    file: 'src/platform/files/read-regular-file.ts',
     text: "  if (found.size > maxBytes) throw new UnreadableFile(path, 'size');\n",
     instead: '',
     tests: ['test/config/values.test.ts'],

@@ -5,7 +5,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: "if the ledger's thread dies, the process ends",
     without: 'a leadsync that can neither record nor deliver keeps running, and no supervisor restarts it',
-    file: 'src/ledger/thread/open-in-thread.ts',
+    file: 'src/ledger/thread/start-engine-thread.ts',
     text: '    throw error;\n',
     instead: '    void error;\n',
     tests: ['test/ledger/thread.test.ts'],
@@ -13,10 +13,10 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: "a reload passes its retry policies to the ledger's thread",
     without: 'leadsync retries failed deliveries by the schedule that was configured when it started',
-    file: 'src/daemon/start/threaded-ledger.ts',
+    file: 'src/daemon/start/start-ledger-thread.ts',
     text: '    updateSettings(sinkPolicies(policiesOf));\n',
     instead: '',
-    tests: ['test/daemon/start/threaded-ledger.test.ts'],
+    tests: ['test/daemon/start/start-ledger-thread.test.ts'],
   },
   {
     name: 'a daemon notices that its program was replaced',
@@ -29,7 +29,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'a removed sink keeps its retry schedule',
     without: 'deliveries in progress at a removed sink are dead after their first failure',
-    file: 'src/daemon/start/threaded-ledger.ts',
+    file: 'src/daemon/start/start-ledger-thread.ts',
     text: 'defaultPolicy: DEFAULT_RETRY,',
     instead: 'defaultPolicy: { ...DEFAULT_RETRY, scheduleMs: [] },',
     tests: ['test/whole/reload.test.ts'],
@@ -109,7 +109,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'leadsync notices that an older copy was written over the ledger',
     without: 'nobody learns that the ledger was set back, and it uses its numbers twice under one id',
-    file: 'src/ledger/database/older-copy-mark.ts',
+    file: 'src/ledger/database/high-water-mark.ts',
     text: "return typeof marked === 'number' && marked > lastPoll;",
     instead: 'return marked === -lastPoll;',
     tests: ['test/ledger/sqlite-faults.test.ts', 'test/faults/ledger/ledger-lost.test.ts'],

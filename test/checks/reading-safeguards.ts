@@ -29,37 +29,37 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'the refresh token is on disk before the new access token is used',
     without: 'after a crash between the two, leadsync has a refresh token that the service no longer accepts',
-    file: 'src/source/auth/tokens.ts',
+    file: 'src/source/auth/token-provider.ts',
     text: "    await file.write(token);\n    reach('token-saved');\n    this.#unsaved = undefined;\n    return this.#hold(token, grant);",
     instead:
       "    void file.write(token).then(() => reach('token-saved'), () => undefined);\n    this.#unsaved = undefined;\n    return this.#hold(token, grant);",
-    tests: ['test/source/tokens.test.ts', 'test/faults/killed/killed-while-renewing.test.ts'],
+    tests: ['test/source/token-provider.test.ts', 'test/faults/killed/killed-while-renewing.test.ts'],
   },
   {
     name: 'a stop stores a renewed token that a full disk did not take',
     without:
       'a restart, once there is space again, loses a login whose former refresh token the service has invalidated',
-    file: 'src/source/auth/tokens.ts',
+    file: 'src/source/auth/token-provider.ts',
     text: 'if (this.#unsaved !== undefined) await this.#saveLast()',
     instead: 'if (this.#unsaved === null) await this.#saveLast()',
-    tests: ['test/source/tokens.test.ts'],
+    tests: ['test/source/token-provider.test.ts'],
   },
   {
     name: 'a token that could not be stored does not replace one that was stored later',
     without: 'the token that a daemon held while the disk was full replaces a later login',
-    file: 'src/source/auth/tokens.ts',
+    file: 'src/source/auth/token-provider.ts',
     text: "if (stored.kind !== 'unusable' && accessTokenIn(stored) === after)",
     instead: "if (stored.kind !== 'unusable' || after)",
-    tests: ['test/source/tokens.test.ts'],
+    tests: ['test/source/token-provider.test.ts'],
   },
   {
     name: 'only a login replaces a login',
     without:
       "a revoked login falls back to the client's credentials, which may get an empty listing, and everything looks healthy",
-    file: 'src/source/auth/tokens.ts',
+    file: 'src/source/auth/token-provider.ts',
     text: 'if (await this.#parts.file.needsLogin(stored))',
     instead: "if (stored.kind === 'none' && (await this.#parts.file.needsLogin(stored)))",
-    tests: ['test/source/login.test.ts', 'test/faults/service/login-ended.test.ts'],
+    tests: ['test/source/authorization-code-login.test.ts', 'test/faults/service/login-ended.test.ts'],
   },
   {
     name: "after a refused refresh token, the client's credentials are used, whatever the error code",
@@ -74,18 +74,18 @@ export const readingSafeguards: readonly Safeguard[] = [
     name: 'a check verifies the configured client secret',
     without:
       'a mistyped secret passes `check` while the stored token is valid, and hours later no lead arrives',
-    file: 'src/source/auth/tokens.ts',
+    file: 'src/source/auth/token-provider.ts',
     text: "    if (this.#parts.trial && stored.token.origin === 'client_credentials') return undefined;\n",
     instead: '',
-    tests: ['test/cli/commands/check.test.ts', 'test/source/tokens.test.ts'],
+    tests: ['test/cli/commands/check.test.ts', 'test/source/token-provider.test.ts'],
   },
   {
     name: 'one refusal of its refresh token does not end a login',
     without: 'after every fail-over of the service, no lead arrives until someone logs in again',
-    file: 'src/source/auth/tokens.ts',
+    file: 'src/source/auth/token-provider.ts',
     text: 'if (token.refusedAt === undefined || waitMs > 0) {',
     instead: 'if (trial) {',
-    tests: ['test/source/login.test.ts'],
+    tests: ['test/source/authorization-code-login.test.ts'],
   },
   {
     name: 'the first refusal of a login survives the process',
@@ -94,7 +94,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     file: 'src/source/auth/token-file.ts',
     text: '      refused_at: token.refusedAt,\n',
     instead: '',
-    tests: ['test/source/login.test.ts'],
+    tests: ['test/source/authorization-code-login.test.ts'],
   },
   {
     name: 'a source stays a login after its tokens are lost',
@@ -102,7 +102,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     file: 'src/source/auth/token-file.ts',
     text: "return login && 'authorization_code';",
     instead: 'return void login;',
-    tests: ['test/source/login.test.ts'],
+    tests: ['test/source/authorization-code-login.test.ts'],
   },
   {
     name: 'a stop waits for a token renewal in progress',
@@ -111,7 +111,10 @@ export const readingSafeguards: readonly Safeguard[] = [
     file: 'src/source/http-source.ts',
     text: 'await this.#parts.clock.sleep(graceMs, ended.signal);',
     instead: 'await this.#parts.clock.sleep(0, ended.signal);',
-    tests: ['test/source/login.test.ts', 'test/faults/killed/killed-while-renewing.test.ts'],
+    tests: [
+      'test/source/authorization-code-login.test.ts',
+      'test/faults/killed/killed-while-renewing.test.ts',
+    ],
   },
   {
     name: "a login ends the wait of the source's next poll",
@@ -124,10 +127,10 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'concurrent requests share one token renewal',
     without: 'of two renewals at the same time, the second invalidates the refresh token of the first',
-    file: 'src/source/auth/tokens.ts',
+    file: 'src/source/auth/token-provider.ts',
     text: 'if (this.#renewal === undefined) {',
     instead: 'if (this.#renewal === undefined || refused === undefined) {',
-    tests: ['test/source/tokens.test.ts'],
+    tests: ['test/source/token-provider.test.ts'],
   },
   {
     name: 'a listing marker is stored only with the end of the listing',

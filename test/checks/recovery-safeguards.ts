@@ -93,7 +93,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'a recovered ledger owes deliveries whose state is unknown',
     without: 'a lead whose delivery was lost to damage never arrives',
-    file: 'src/ledger/recovery/build.ts',
+    file: 'src/ledger/recovery/build-recovered.ts',
     text: 'const deliveriesRepeated = oweAgain(',
     instead: 'const deliveriesRepeated = ((..._: unknown[]) => 0)(',
     tests: ['test/ledger/recovery'],
@@ -181,7 +181,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'a cancelled recovery replaces nothing',
     without: 'after Ctrl-C, the recovered ledger replaces the damaged one',
-    file: 'src/ledger/recovery/run-build.ts',
+    file: 'src/ledger/recovery/start-build-process.ts',
     text: '    signal.throwIfAborted();\n    if (result?.kind',
     instead: '    if (result?.kind',
     tests: ['test/operations/recover.test.ts'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { relations } from '../../src/catalog/documented.ts';
-import type { FileFormatName } from '../../src/exports/files/encoder.ts';
+import type { FileFormatName } from '../../src/exports/files/file-formats.ts';
 import { Chance } from '../simulation/chance.ts';
 import { Lake } from './lake.ts';
 import { RandomHistory } from './random-history.ts';

@@ -4,8 +4,8 @@ import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { onTestFinished } from 'vitest';
 import { relations } from '../../src/catalog/documented.ts';
 import type { Relation } from '../../src/catalog/relation.ts';
-import type { FileFormatName } from '../../src/exports/files/encoder.ts';
 import { exportTables } from '../../src/exports/files/export-tables.ts';
+import type { FileFormatName } from '../../src/exports/files/file-formats.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/exporting.md');

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { restoreCell } from '../../src/platform/text/formulas.ts';
+import { restoreCell } from '../../src/platform/text/formula-injection.ts';
 import { aScene } from '../support/scene/a-scene.ts';
 import { csvFiles, type Scene, SINKS } from '../support/scene/scene.ts';
 import { until } from '../support/time/until.ts';

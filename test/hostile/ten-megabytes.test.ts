@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { restoreCell } from '../../src/platform/text/formulas.ts';
+import { restoreCell } from '../../src/platform/text/formula-injection.ts';
 import type { Daemon } from '../support/program/leadsync.ts';
 import { aLead } from '../support/scene/a-lead.ts';
 import { aScene } from '../support/scene/a-scene.ts';

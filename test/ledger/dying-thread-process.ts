@@ -1,4 +1,4 @@
-import { openInThread } from '../../src/ledger/thread/open-in-thread.ts';
+import { startEngineThread } from '../../src/ledger/thread/start-engine-thread.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import type { TestThread } from './a-thread.ts';
 
@@ -6,5 +6,5 @@ import type { TestThread } from './a-thread.ts';
 const [, , file = ''] = process.argv;
 const program = new URL('./a-thread.ts', import.meta.url);
 const begin: TestThread = { file, create: true, status: 'it-dies' };
-const { ledger } = await openInThread<TestThread, never>(program, begin, { file, clock: systemClock });
+const { ledger } = await startEngineThread<TestThread, never>(program, begin, { file, clock: systemClock });
 await ledger.status();

@@ -5,7 +5,7 @@ import type { Judge } from '../../src/leads/judgement.ts';
 import type { ListedItem, ListedLead } from '../../src/leads/listed-lead.ts';
 import type { Delivered, Outcome, Refused, Unavailable } from '../../src/leads/outcome.ts';
 import type { ClaimRequest } from '../../src/ledger/contract/claim.ts';
-import type { DeclaredSink } from '../../src/ledger/contract/declared.ts';
+import type { DeclaredSink } from '../../src/ledger/contract/declaration.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import type { Settlement } from '../../src/ledger/contract/ledger-delivering.ts';
 import type { PollEnd } from '../../src/ledger/contract/ledger-polling.ts';

@@ -9,7 +9,7 @@ const SRC = join(import.meta.dirname, '../../src/ledger');
 
 /** Source text that starts a process for a ledger's file, for the process that runs it. */
 const STARTS = {
-  'a recovery': `import { runBuild } from '${SRC}/recovery/run-build.ts';
+  'a recovery': `import { runBuild } from '${SRC}/recovery/start-build-process.ts';
     await runBuild(file, file + '.recovered', new Date(), { signal: new AbortController().signal });`,
   'a search for damage': `import { inspectFile } from '${SRC}/database/inspect-file.ts';
     await inspectFile(file, 'whole', new AbortController().signal);`,

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
 import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
-import { openInThread } from '../../src/ledger/thread/open-in-thread.ts';
+import { startEngineThread } from '../../src/ledger/thread/start-engine-thread.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';
@@ -18,7 +18,7 @@ const program = new URL('./a-thread.ts', import.meta.url);
 async function aLedger(begin: Partial<TestThread> = {}): Promise<Ledger> {
   const file = join(tempDir(), 'ledger.db');
   const whole: TestThread = { file, create: true, ...begin };
-  const { ledger } = await openInThread<TestThread, never>(program, whole, { file, clock: systemClock });
+  const { ledger } = await startEngineThread<TestThread, never>(program, whole, { file, clock: systemClock });
   onTestFinished(() => ledger.close());
   return ledger;
 }

@@ -12,9 +12,9 @@ import { PollFailures } from '../../src/daemon/joints/poll-failures.ts';
 import { Wakes } from '../../src/daemon/joints/wake.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import { ExportStateFiles } from '../../src/exports/export-states.ts';
-import { QueryWorker } from '../../src/ledger/queries/query-worker.ts';
+import { QueryThread } from '../../src/ledger/queries/start-query-thread.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
-import { MappingWorker } from '../../src/mapping/mapping-worker.ts';
+import { MappingProcess } from '../../src/mapping/start-mapping-process.ts';
 import { disk } from '../../src/platform/files/file-system.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
@@ -129,11 +129,11 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
     (one) => one.close(),
   );
   const queries = await opened.add(
-    async () => new QueryWorker(file),
+    async () => new QueryThread(file),
     (one) => one.close(),
   );
   const mappings = await opened.add(
-    async () => new MappingWorker(() => undefined),
+    async () => new MappingProcess(() => undefined),
     (one) => one.close(),
   );
   const config = parseConfig(configText(), join(folder, 'leadsync.yaml'), { sinkTypes, env: {} });

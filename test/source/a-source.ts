@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
-import type { ListingMark } from '../../src/leads/listing-mark.ts';
+import type { ListingMarker } from '../../src/leads/listing-marker.ts';
 import type { Files } from '../../src/platform/files/file-system.ts';
 import { Secret } from '../../src/platform/options/secret.ts';
 import { type Clock, systemClock } from '../../src/platform/time/clock.ts';
@@ -65,7 +65,7 @@ export async function aStub(options?: StubOptions): Promise<Stub> {
 }
 
 /** Requests the listing without reading it. */
-export function ask(source: Source, previous?: ListingMark): Promise<Listing> {
+export function ask(source: Source, previous?: ListingMarker): Promise<Listing> {
   return source.list(previous, new AbortController().signal);
 }
 
@@ -73,12 +73,12 @@ export interface WhatWasRead {
   readonly kind: Listing['kind'];
   readonly items: readonly ListedItem[];
   readonly ids: readonly number[];
-  readonly mark: ListingMark | undefined;
+  readonly mark: ListingMarker | undefined;
   readonly bytes: number;
 }
 
 /** Reads the listing to its end. */
-export async function read(source: Source, previous?: ListingMark): Promise<WhatWasRead> {
+export async function read(source: Source, previous?: ListingMarker): Promise<WhatWasRead> {
   const listing = await ask(source, previous);
   if (listing.kind === 'unchanged') {
     return { kind: 'unchanged', items: [], ids: [], mark: listing.mark, bytes: listing.bytes };
@@ -91,7 +91,7 @@ export async function read(source: Source, previous?: ListingMark): Promise<What
 /** Returns the error of reading, and the leads that came before it. */
 export async function failureOf(
   source: Source,
-  previous?: ListingMark,
+  previous?: ListingMarker,
 ): Promise<{ error: SourceError; items: readonly ListedItem[] }> {
   const items: ListedItem[] = [];
   try {

@@ -3,7 +3,7 @@ import type { ActiveCondition } from '../../src/alerts/alert-tracker.ts';
 import { CONDITIONS, type Condition } from '../../src/alerts/condition.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import { evaluateConditions } from '../../src/status/alert-conditions.ts';
-import type { Observation } from '../../src/status/observation.ts';
+import type { AlertInputs } from '../../src/status/alert-inputs.ts';
 import {
   aBackup,
   ago,
@@ -20,7 +20,7 @@ import {
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-function wrongs(observed: Observation, limits = DEFAULTS): Map<Condition, ActiveCondition> {
+function wrongs(observed: AlertInputs, limits = DEFAULTS): Map<Condition, ActiveCondition> {
   return new Map(
     evaluateConditions(observed, NAMES, limits).flatMap(({ condition, state }) =>
       typeof state === 'string' ? [] : [[condition, state] as const],
@@ -36,7 +36,7 @@ const failure = {
 };
 const silence = { since: ago(5 * HOUR), until: ago(MINUTE), probability: 0.0001 };
 
-const cases: [Condition, Observation, since: Date | undefined, afterMs: number][] = [
+const cases: [Condition, AlertInputs, since: Date | undefined, afterMs: number][] = [
   [
     'no_poll',
     anObservation({ sources: [aSource({ overdueSince: ago(20 * MINUTE) })] }),
@@ -150,7 +150,7 @@ describe('judging', () => {
     expect(evaluateConditions(observed, NAMES, limits).map((one) => one.condition)).not.toContain(condition);
   });
 
-  test.each<[string, Observation]>([
+  test.each<[string, AlertInputs]>([
     [
       'a silence that is plausible',
       anObservation({ sources: [aSource({ silence: { ...silence, probability: 0.01 } })] }),

@@ -8,9 +8,9 @@ import { type Access, SESSION_COOKIE } from './access.ts';
 import { type RecordAudit, UNPROVED } from './audit.ts';
 import { BegunLogins, LOGIN_MS } from './begun-logins.ts';
 import { readCookie, setCookie } from './cookies.ts';
-import type { LoginPages } from './login.ts';
-import { ownPath } from './own-path.ts';
+import { safeRedirect } from './safe-redirect.ts';
 import { SESSION_MS } from './sessions.ts';
+import type { LoginPages } from './token-login.ts';
 import { TokenThrottle } from './token-throttle.ts';
 
 /** Name of the cookie that binds begun logins to a browser. */
@@ -68,7 +68,7 @@ export function addOidcLogin(app: FastifyInstance, parts: OidcParts): void {
   app.get(LOGIN_PATH, { config: { open: true } }, async (request, reply) => {
     const login = parts.login();
     const { next, here } = request.query as Readonly<Record<string, unknown>>;
-    const to = ownPath(next);
+    const to = safeRedirect(next);
     if (login === undefined) return reply.redirect('/login', 303);
     const origin = login.publicUrl ?? originOf(request);
     // The login must begin at the origin of the callback, which needs the cookie below. `here` prevents a loop if a proxy changes the host.

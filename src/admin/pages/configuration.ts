@@ -4,9 +4,9 @@ import { countOf } from '../../platform/text/human-readable.ts';
 import type { Configuration, ReloadPreview } from '../contract/configuration.ts';
 import type { ReloadResult } from '../contract/operations.ts';
 import { may } from '../contract/rights.ts';
-import { breakable } from './parts/breakable.ts';
 import { confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
+import { withLineBreaks } from './parts/line-breaks.ts';
 import { markup } from './parts/markup.ts';
 import type { Notice } from './parts/notice.ts';
 import { type AddPage, fieldsOf } from './parts/site.ts';
@@ -126,10 +126,10 @@ function valueTable(name: string, rows: Values): VNode {
     name,
     columns: [
       { label: 'Option', of: ({ path }) => html`<code>${path}</code>`, text: true },
-      { label: 'Value', of: ({ value }) => html`<bdi>${breakable(value)}</bdi>`, text: true },
+      { label: 'Value', of: ({ value }) => html`<bdi>${withLineBreaks(value)}</bdi>`, text: true },
       {
         label: 'From',
-        of: ({ origin }) => html`<span class="origin">${breakable(origin)}</span>`,
+        of: ({ origin }) => html`<span class="origin">${withLineBreaks(origin)}</span>`,
         text: true,
       },
     ],

@@ -5,7 +5,7 @@ import type { Field } from './lists/filters.ts';
 import { addList } from './lists/list-page.ts';
 import { emptyText } from './lists/pager.ts';
 import { badge } from './parts/badge.ts';
-import { breakable } from './parts/breakable.ts';
+import { withLineBreaks } from './parts/line-breaks.ts';
 import type { AddPage } from './parts/site.ts';
 import { type Column, table } from './parts/table.ts';
 import { moment } from './parts/time-element.ts';
@@ -54,7 +54,7 @@ const columns: readonly Column<Row>[] = [
   { label: 'Time', of: ({ at }) => moment(at) },
   { label: 'Level', of: ({ level }) => badge(level) },
   { label: 'Event', of: ({ event }) => event },
-  { label: 'Message', of: ({ message }) => html`<bdi>${breakable(message)}</bdi>`, text: true },
+  { label: 'Message', of: ({ message }) => html`<bdi>${withLineBreaks(message)}</bdi>`, text: true },
 ];
 
 /**

@@ -1,10 +1,10 @@
 import { createInterface } from 'node:readline';
 import type { SourceConfig } from '../../config/contract/config.ts';
-import { withLogin } from '../../operations/login.ts';
+import { withLogin } from '../../operations/source-login.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printMoment } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
-import type { LoggedIn, Login } from '../../source/auth/login.ts';
+import type { LoggedIn, Login } from '../../source/auth/authorization-code-login.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
 import { requireName } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';

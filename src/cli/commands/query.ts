@@ -8,7 +8,7 @@ import { printable } from '../../platform/text/printable.ts';
 import { didYouMean } from '../../platform/text/suggest.ts';
 import { FORMATS, type Format } from '../query/query-output.ts';
 import { noteOnNumbers, readValues } from '../query/query-values.ts';
-import { runQuery } from '../query/run-query.ts';
+import { runQuery } from '../query/start-query-process.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { readableConfigOf, type Surroundings, widthOf } from '../shell/context.ts';

@@ -17,7 +17,7 @@ import {
   type Surroundings,
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { Progress } from '../shell/progress.ts';
+import { Progress } from '../shell/sync-progress.ts';
 import { SyncResult } from '../views/sync-result.ts';
 
 /**

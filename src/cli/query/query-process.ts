@@ -4,7 +4,7 @@ import { runSql } from '../../ledger/extraction/run-sql.ts';
 import { endWithParent } from '../../platform/process/end-with-parent.ts';
 import { explainFailure } from '../shell/explain-failure.ts';
 import { writeAnswer } from './query-output.ts';
-import { type QueryJob, type QueryResult, TOO_MUCH_MEMORY } from './run-query.ts';
+import { type QueryJob, type QueryResult, TOO_MUCH_MEMORY } from './start-query-process.ts';
 
 // The process that runs a query. It receives its job as a message, writes the rows to standard output, and sends back the outcome.
 

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/contract/config.ts';
-import type { LastDeclaration } from '../../ledger/contract/declared.ts';
+import type { LastDeclaration } from '../../ledger/contract/declaration.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { type Surroundings, withLedger } from './context.ts';
 

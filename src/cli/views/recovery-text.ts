@@ -1,4 +1,4 @@
-import type { Recovered } from '../../ledger/recovery/build.ts';
+import type { Recovered } from '../../ledger/recovery/build-recovered.ts';
 import { isUndamaged, type Recovery } from '../../operations/recover.ts';
 import { countOf, printCount } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';

@@ -12,7 +12,7 @@ import { nameOption } from '../options/option-limits.ts';
 import { optionSchema } from '../options/option-schema.ts';
 import { sourceEntry } from '../options/source-entry.ts';
 import { checkAdminAccess, commandToken, headerOf, loginOf, tokensOf } from './admin-access.ts';
-import { isMap, type Purpose, withoutSecrets } from './needs.ts';
+import { isMap, type Purpose, withoutSecrets } from './purpose.ts';
 import { SinkReader } from './sink-reader.ts';
 import { TreeValidator } from './validate-tree.ts';
 import type { YamlTree } from './yaml-tree.ts';

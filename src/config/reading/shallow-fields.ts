@@ -1,4 +1,4 @@
-import { isMap } from './needs.ts';
+import { isMap } from './purpose.ts';
 
 /** Keys that belong to the key without a value above them, but begin in the same column as it. */
 interface Shallow {

@@ -5,7 +5,7 @@ import type { LedgerConfig, SinkConfig } from '../contract/config.ts';
 import { absolutePaths } from '../options/absolute-paths.ts';
 import { ANY_TYPE, breakerOf, policyOf, type SinkOptions, sinkOptions } from '../options/sink-options.ts';
 import { type MappingParts, MappingReader, mappingOf } from './mapping-reader.ts';
-import { isMap } from './needs.ts';
+import { isMap } from './purpose.ts';
 import { shallowFields } from './shallow-fields.ts';
 import type { TreeValidator } from './validate-tree.ts';
 import type { YamlTree } from './yaml-tree.ts';

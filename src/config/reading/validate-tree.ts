@@ -3,7 +3,7 @@ import { isUnreadableSecret } from '../../platform/options/option-types.ts';
 import { didYouMean } from '../../platform/text/suggest.ts';
 import { explainIssue, type Issue, innermostIssues } from '../faults/explain-issue.ts';
 import type { FaultList, Path } from '../faults/fault-list.ts';
-import { isNeeded, type Purpose } from './needs.ts';
+import { isNeeded, type Purpose } from './purpose.ts';
 import { type Interpolation, valueAt, type YamlTree } from './yaml-tree.ts';
 
 /** Validates parts of a configuration, each by its own schema, and reports every fault with its position in the file. */

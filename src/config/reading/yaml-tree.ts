@@ -15,8 +15,8 @@ import type { SinkType } from '../../sinks/sink-type.ts';
 import { COMMA_ENDS, isCut, templateFault, WHOLE } from '../faults/explain-yaml.ts';
 import type { FaultList, Path } from '../faults/fault-list.ts';
 import { type Environment, interpolate } from './interpolate.ts';
-import { isNeeded, type Purpose } from './needs.ts';
 import { offsetInScalar } from './offset-in-scalar.ts';
+import { isNeeded, type Purpose } from './purpose.ts';
 
 const MAX_NODES = 10_000;
 const MAX_DEPTH = 50;

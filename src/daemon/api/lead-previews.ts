@@ -8,8 +8,8 @@ import { type MappedFields, mappedJson } from '../../leads/mapped-fields.ts';
 import type { AskLedger } from '../../ledger/contract/ledger-pages.ts';
 import { mapOne } from '../../mapping/map-delivery.ts';
 import { MAX_LEAD_CHARACTERS } from '../../mapping/mapping.ts';
-import { MappingEnded, type MappingWorker } from '../../mapping/mapping-worker.ts';
 import { sampleDelivery } from '../../mapping/sample-lead.ts';
+import { MappingEnded, type MappingProcess } from '../../mapping/start-mapping-process.ts';
 import { tryExpression } from '../../mapping/try-expression.ts';
 import { notOwed, type PreviewResult, preview, previewNote } from '../../operations/preview.ts';
 import { sentence } from '../../platform/text/human-readable.ts';
@@ -20,7 +20,7 @@ import type { Parts } from '../start/compose.ts';
 /** What the functions in this file need. `query` runs one of the `PageQueries`. @throws RequestError */
 interface PreviewParts {
   readonly parts: Pick<Parts, 'current' | 'clock' | 'rewriteCommands'>;
-  readonly mappings: MappingWorker;
+  readonly mappings: MappingProcess;
   readonly query: AskLedger;
 }
 

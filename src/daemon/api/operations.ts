@@ -15,7 +15,7 @@ import type { ActionFilter, SelectedIds } from '../../ledger/contract/ledger-que
 import type { DeliveryRow, LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { MAX_EXPRESSION } from '../../mapping/definition.ts';
 import { languageReference } from '../../mapping/language-reference.ts';
-import type { MappingWorker } from '../../mapping/mapping-worker.ts';
+import type { MappingProcess } from '../../mapping/start-mapping-process.ts';
 import { testSink } from '../../operations/test-sink.ts';
 import { batchWaits } from '../../status/batch-wait.ts';
 import { contentJson, deliveryJson, historyJson, leadJson, pollJson } from '../../status/record-json.ts';
@@ -41,7 +41,7 @@ export interface OperationParts {
   >;
   readonly queries: PageReader;
   readonly audit: AuditStore;
-  readonly mappings: MappingWorker;
+  readonly mappings: MappingProcess;
   /** Returns the latest log lines, newest first. */
   readonly recentLines: Logger['recent'];
   /** Returns why leadsync is not ready; empty if it is ready. */

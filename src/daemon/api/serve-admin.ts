@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { startAdmin } from '../../admin/server.ts';
 import { AuditLog } from '../../audit/audit-log.ts';
-import { MappingWorker } from '../../mapping/mapping-worker.ts';
+import { MappingProcess } from '../../mapping/start-mapping-process.ts';
 import { removeAdminEndpoint, writeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
 import { openPageReader } from '../../operations/opening/open-ledger.ts';
 import { isLoopback } from '../../platform/http/address.ts';
@@ -27,7 +27,7 @@ export async function serveAdmin(
   closers.push(() => audit.close());
   const queries = openPageReader(dataDir, ledger);
   closers.push(() => queries.close());
-  const mappings = new MappingWorker(() => current.config.clientKey);
+  const mappings = new MappingProcess(() => current.config.clientKey);
   closers.push(() => mappings.close());
   const configuration = async () => {
     const { generation, loadedAt, stale, values } = daemon.state();

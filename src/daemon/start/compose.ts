@@ -28,7 +28,7 @@ import { type Duties, everyDuty } from '../joints/duties.ts';
 import { openCarrier } from '../joints/open-carrier.ts';
 import { PollFailures } from '../joints/poll-failures.ts';
 import { Wakes } from '../joints/wake.ts';
-import { openThreadedLedger } from './threaded-ledger.ts';
+import { openThreadedLedger } from './start-ledger-thread.ts';
 import { waitToStart } from './wait-to-start.ts';
 
 /** What this process does. */

@@ -6,7 +6,7 @@ import type { SinkPolicies } from '../../operations/opening/open-ledger.ts';
 import { armFailpoints, parkWhenAsked } from '../../platform/process/failpoint.ts';
 import { systemClock } from '../../platform/time/clock.ts';
 
-/** The program of the ledger thread; threaded-ledger.ts starts it. */
+/** The program of the ledger thread; start-ledger-thread.ts starts it. */
 
 /** Options for the ledger thread. The daemon sends the policies again when they change. */
 export interface ThreadStart {

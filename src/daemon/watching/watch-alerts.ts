@@ -10,8 +10,8 @@ import { diskSpace } from '../../operations/disk-space.ts';
 import { disk as files } from '../../platform/files/file-system.ts';
 import { nextBeat } from '../../platform/time/aligned-sleep.ts';
 import { evaluateConditions } from '../../status/alert-conditions.ts';
+import type { AlertInputs, ObservedSink, ObservedSource } from '../../status/alert-inputs.ts';
 import { type FileRuns, runsOf } from '../../status/export-view.ts';
-import type { Observation, ObservedSink, ObservedSource } from '../../status/observation.ts';
 import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
 import type { Reloader } from '../units/reloader.ts';
 import { Overdue } from './overdue.ts';
@@ -70,7 +70,7 @@ class Observer {
   }
 
   /** Returns the current state. If the ledger cannot be read, `sources` and `sinks` are undefined. */
-  async observe(stale: Observation['stale'], signal: AbortSignal): Promise<Observation> {
+  async observe(stale: AlertInputs['stale'], signal: AbortSignal): Promise<AlertInputs> {
     const { ledger, carrier, clock, current } = this.#parts;
     const at = clock.now();
     const disk = await diskSpace(current.config);

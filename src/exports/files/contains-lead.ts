@@ -1,7 +1,7 @@
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { relations } from '../../catalog/documented.ts';
-import { UnreadableFile } from '../../platform/files/regular-file.ts';
+import { UnreadableFile } from '../../platform/files/read-regular-file.ts';
 import { exportedRows } from './read-export.ts';
 
 /** What to search for: leads by source and id, and rejected leads by source and hash. */

@@ -10,10 +10,10 @@ import { PublicCopy } from '../../ledger/extraction/public-copy.ts';
 import { version } from '../../platform/process/version.ts';
 import type { ExportFormat } from '../contract/export-format.ts';
 import { writeAtomically } from './atomic-write.ts';
-import { type About, type Encoder, type FileFormatName, fileFormats, type Piece } from './encoder.ts';
-import { Pieces } from './pieces.ts';
+import { withExportedAt, withExportedAtColumn } from './exported-at-column.ts';
+import { type About, type Encoder, type FileFormatName, fileFormats, type Piece } from './file-formats.ts';
 import { type Sorted, Spill } from './spill-file.ts';
-import { stamped, withStamp } from './stamp.ts';
+import { EncodingThreads } from './start-encoding-threads.ts';
 
 /** Which tables to export, and how. */
 export interface ExportRequest {
@@ -76,10 +76,10 @@ async function writeCopy(work: Work, path: string): Promise<void> {
   const copy = new PublicCopy(path);
   try {
     for (const relation of work.request.relations) {
-      const add = copy.add(stamped(relation));
+      const add = copy.add(withExportedAtColumn(relation));
       const counting = new Counting(work, relation, 'written');
       for await (const rows of work.tables.parts(relation, work.request.since)) {
-        add(withStamp(rows, work.request.exportedAt));
+        add(withExportedAt(rows, work.request.exportedAt));
         await otherWork(); // for example, handling a signal
         counting.add(rows.length);
       }
@@ -92,7 +92,7 @@ async function writeCopy(work: Work, path: string): Promise<void> {
 
 async function writeFiles(work: Work, format: FileFormatName, output: string): Promise<void> {
   const { ledgerFile, layout, relations } = work.request;
-  const pieces = new Pieces(ledgerFile, work.stop);
+  const pieces = new EncodingThreads(ledgerFile, work.stop);
   const created: string[] = [];
   try {
     if (layout !== 'file') await mkdir(output, { mode: FOLDER_MODE });
@@ -115,14 +115,17 @@ interface Files {
   readonly relation: Relation;
   readonly name: string;
   readonly format: FileFormatName;
-  readonly pieces: Pieces;
+  readonly pieces: EncodingThreads;
   /** Paths of the files created so far, of all tables. */
   readonly created: string[];
 }
 
 async function writeTable(work: Work, files: Files, file: string): Promise<void> {
   const { relation, format, pieces } = files;
-  const encoder = fileFormats[format].open(stamped(relation).columns, await aboutOf(work, relation));
+  const encoder = fileFormats[format].open(
+    withExportedAtColumn(relation).columns,
+    await aboutOf(work, relation),
+  );
   await begin(file, encoder.begin());
   files.created.push(file);
   const counting = new Counting(work, relation, 'written');
@@ -174,7 +177,7 @@ async function writeSorted(
     const { file } = request;
     if (open?.file !== file) {
       await end();
-      open = { file, encoder: fileFormats[format].open(stamped(relation).columns, about) };
+      open = { file, encoder: fileFormats[format].open(withExportedAtColumn(relation).columns, about) };
       await mkdir(dirname(file), { mode: FOLDER_MODE });
       await begin(file, open.encoder.begin());
       created.push(file);

@@ -4,7 +4,7 @@ import {
   type DeclaredSource,
   isNameTaken,
   type LastDeclaration,
-} from '../../ledger/contract/declared.ts';
+} from '../../ledger/contract/declaration.ts';
 import { decodeHealth, encodeHealth, freeNameInIds, nameTaken } from '../../ledger/rules/sink-row.ts';
 import { allSinks, findSink, type Sink } from '../database/sinks.ts';
 import { statement, texts } from '../database/statement.ts';

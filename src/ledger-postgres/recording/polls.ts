@@ -1,4 +1,4 @@
-import type { ListingMark } from '../../leads/listing-mark.ts';
+import type { ListingMarker } from '../../leads/listing-marker.ts';
 import type { PollEnd, PollSummary } from '../../ledger/contract/ledger-polling.ts';
 import type { PollId } from '../../ledger/contract/status-rows.ts';
 import { DAYS_COMPARED, dayOf } from '../../ledger/database/listing-size-days.ts';
@@ -56,9 +56,9 @@ export class Polls {
     this.#recording = recording;
   }
 
-  async listingMark(source: string): Promise<ListingMark | undefined> {
+  async listingMark(source: string): Promise<ListingMarker | undefined> {
     const row = await this.#access.read((tx) => tx.first(SOURCE, [source]));
-    return row?.mark ? (JSON.parse(row.mark) as ListingMark) : undefined;
+    return row?.mark ? (JSON.parse(row.mark) as ListingMarker) : undefined;
   }
 
   async lastCompleteAt(source: string): Promise<Date | undefined> {
@@ -206,7 +206,7 @@ async function begin(
   };
 }
 
-async function complete(tx: Transaction, poll: FencedPoll, mark: ListingMark | undefined): Promise<void> {
+async function complete(tx: Transaction, poll: FencedPoll, mark: ListingMarker | undefined): Promise<void> {
   const kept = mark === undefined ? null : JSON.stringify(mark);
   // An empty first listing has recorded nothing, and every lead after it is new.
   await tx.run(COMPLETE, [poll.source, kept, tx.now, poll.id, poll.seen.size, poll.rejected]);
@@ -215,7 +215,7 @@ async function complete(tx: Transaction, poll: FencedPoll, mark: ListingMark | u
   await tx.run(RESOLVE_REJECTED, [tx.now, poll.source, poll.id]);
 }
 
-async function confirm(tx: Transaction, poll: FencedPoll, mark: ListingMark | undefined): Promise<void> {
+async function confirm(tx: Transaction, poll: FencedPoll, mark: ListingMarker | undefined): Promise<void> {
   await tx.run(STILL_COMPLETE, [poll.source, tx.now, mark ? JSON.stringify(mark) : null]);
   await recordSize(tx, poll.source, poll.listedBefore);
 }

@@ -2,7 +2,7 @@ import type { DeliveryState } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { LeadKey } from '../../leads/person.ts';
 import type { RetainedKind } from '../../leads/retention.ts';
-import type { DeclaredSink, DeclaredSource, LastDeclaration } from './declared.ts';
+import type { DeclaredSink, DeclaredSource, LastDeclaration } from './declaration.ts';
 import type { ActionFilter, ResultFilter, SelectedIds } from './ledger-queries.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { BlockHead, ListedBlock, ListedElement, ListedItem } from '../../leads/listed-lead.ts';
-import type { ListingMark } from '../../leads/listing-mark.ts';
+import type { ListingMarker } from '../../leads/listing-marker.ts';
 import type { PollId } from './status-rows.ts';
 
 /** How many leads a poll recorded from a listing, or from a chunk of it. */
@@ -12,9 +12,9 @@ export interface RecordCounts {
 
 /** How a poll ended. `partial`: the poll recorded part of the listing and then failed. */
 export type PollEnd =
-  | { status: 'success'; bytes: number; httpStatus: number; mark: ListingMark | undefined }
+  | { status: 'success'; bytes: number; httpStatus: number; mark: ListingMarker | undefined }
   /** `mark`, if present, replaces the stored listing marker. */
-  | { status: 'unchanged'; bytes: number; httpStatus: number; mark?: ListingMark | undefined }
+  | { status: 'unchanged'; bytes: number; httpStatus: number; mark?: ListingMarker | undefined }
   | { status: 'partial' | 'failed'; httpStatus: number | undefined; error: string };
 
 /** The totals of a poll that has ended. */
@@ -29,7 +29,7 @@ export interface PollSummary extends RecordCounts {
 /** The methods that polls call to record a listing. */
 export interface LedgerPolling {
   /** Returns the marker of a source's last complete listing. */
-  listingMark(source: string): Promise<ListingMark | undefined>;
+  listingMark(source: string): Promise<ListingMarker | undefined>;
   /** Returns when the source last returned a complete listing, or confirmed that its listing is unchanged. */
   lastCompleteAt(source: string): Promise<Date | undefined>;
   /** Starts a poll. Records an earlier poll of the same source as failed if it never finished. */

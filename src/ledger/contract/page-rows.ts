@@ -2,7 +2,7 @@ import type { Contact } from '../../leads/find-contact.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { DeliveryRow, PollStatus } from './status-rows.ts';
 
-/* Requests and results of the query worker: values that can be passed between threads. */
+/* Requests and results of the query thread: values that can be passed between threads. */
 
 /** The order of a list, by time. */
 export type Order = 'newest' | 'oldest';

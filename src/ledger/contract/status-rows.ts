@@ -1,7 +1,7 @@
 /* The rows that the ledger returns to status, pages and commands. */
 
 import type { Delivery, DeliveryState, LeadEvent } from '../../leads/delivery.ts';
-import type { ListingSize } from '../../leads/listing-fall.ts';
+import type { ListingSize } from '../../leads/listing-shrinkage.ts';
 import type { DestinationRecord } from '../../leads/outcome.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
 

@@ -3,9 +3,9 @@ import { diskFailure } from '../../platform/failures/disk-failure.ts';
 import { makePrivateFile } from '../../platform/files/private-file.ts';
 import { toLedgerError, toReadingError } from '../contract/ledger-error.ts';
 import { type RowCounts, rowCounts } from './backup-contents.ts';
+import { markedLedgers } from './high-water-mark.ts';
 import { BUSY_MS, requireFile } from './ledger-file.ts';
 import { removeLedger } from './leftover-files.ts';
-import { markedLedgers } from './older-copy-mark.ts';
 
 /** Number of pages copied per step, about 8 MB. The signal is checked between two steps. */
 const PAGES_PER_STEP = 2_000;

@@ -2,8 +2,8 @@ import { chmodSync, existsSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { makePrivateFile } from '../../platform/files/private-file.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
+import { isBehindMark } from './high-water-mark.ts';
 import { ledgerSize } from './inspect-file.ts';
-import { isBehindMark } from './older-copy-mark.ts';
 
 /** Maximum wait for another process's write transaction, in ms. */
 export const BUSY_MS = 5_000;

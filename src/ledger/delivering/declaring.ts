@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { DeclaredSource, LastDeclaration } from '../contract/declared.ts';
+import type { DeclaredSource, LastDeclaration } from '../contract/declaration.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { LEAVE_BATCH } from '../privacy/erasing.ts';
 import { FORGOTTEN } from '../rules/superseding.ts';

@@ -5,7 +5,7 @@ import type { LedgerPages } from '../contract/ledger-pages.ts';
 import { limitCache } from '../database/ledger-file.ts';
 import { PageQueries } from './page-queries.ts';
 
-/* The program in the thread of a `QueryWorker`. It runs one query after another on a read-only connection. */
+/* The program in the thread of a `QueryThread`. It runs one query after another on a read-only connection. */
 
 /** A call of one of the `LedgerPages`. */
 export interface QueryRequest {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type Database from 'better-sqlite3';
-import type { ListingMark } from '../../leads/listing-mark.ts';
+import type { ListingMarker } from '../../leads/listing-marker.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { PollEnd, PollSummary } from '../contract/ledger-polling.ts';
 import type { PollId } from '../contract/status-rows.ts';
@@ -38,7 +38,7 @@ export class Polls {
     this.#sql = prepare(db);
   }
 
-  listingMark(source: string): ListingMark | undefined {
+  listingMark(source: string): ListingMarker | undefined {
     const mark = this.#sql.source.get(source)?.mark;
     return mark ? JSON.parse(mark) : undefined;
   }
@@ -143,7 +143,7 @@ export class Polls {
     };
   }
 
-  #complete(poll: OpenPoll, mark: ListingMark | undefined): void {
+  #complete(poll: OpenPoll, mark: ListingMarker | undefined): void {
     const now = this.#clock.now();
     const kept = mark === undefined ? null : JSON.stringify(mark);
     const at = now.getTime();
@@ -154,7 +154,7 @@ export class Polls {
     this.#sql.resolveRejected.run(iso(now), poll.source, poll.id);
   }
 
-  #confirm(poll: OpenPoll, mark: ListingMark | undefined): void {
+  #confirm(poll: OpenPoll, mark: ListingMarker | undefined): void {
     this.#sql.stillComplete.run({ now: this.#clock.now().getTime(), source: poll.source });
     this.#recordSize(poll.source, poll.listedBefore);
     if (mark) this.#sql.replaceMark.run(JSON.stringify(mark), poll.source);

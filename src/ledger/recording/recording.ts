@@ -16,8 +16,8 @@ import type { Transactions } from '../database/transactions.ts';
 import type { Owing } from '../delivering/owing.ts';
 import { changedFields } from '../rules/changed-fields.ts';
 import { isOld, MAX_REASONS, REPEATED } from '../rules/listed-content.ts';
-import type { Addition } from './addition.ts';
 import { beginBlock } from './begin-blocks.ts';
+import type { ChunkChanges } from './chunk-changes.ts';
 import type { OpenPoll } from './open-poll.ts';
 import { columnsOf, type LeadRow, prepareRecording, type RejectedContentRow } from './recording-sql.ts';
 
@@ -75,7 +75,7 @@ export class Recording {
   /** Records leads and their deliveries in one transaction. If it fails, restores the poll's counts and sets. */
   async #add(poll: OpenPoll, items: readonly ListedItem[]): Promise<void> {
     const { new: fresh, changed, rejected, rejectedFor } = poll;
-    const addition: Addition = { now: 0, old: [], fresh: [], seen: [], undecided: [], back: 0 };
+    const addition: ChunkChanges = { now: 0, old: [], fresh: [], seen: [], undecided: [], back: 0 };
     try {
       await this.#transactions.write(() => {
         const now = this.#clock.now().getTime();
@@ -108,7 +108,7 @@ export class Recording {
     return true;
   }
 
-  #recordOne(poll: OpenPoll, addition: Addition, item: ListedItem): void {
+  #recordOne(poll: OpenPoll, addition: ChunkChanges, item: ListedItem): void {
     if (item.kind === 'rejected') {
       this.#reject(poll, item);
       return;
@@ -121,7 +121,7 @@ export class Recording {
   /**
    * Records an element whose lead is known: stores its content if that is new, and records that the lead is listed again if it was gone.
    */
-  #recordKnown(poll: OpenPoll, addition: Addition, lead: ListedLead, row: LeadRow): void {
+  #recordKnown(poll: OpenPoll, addition: ChunkChanges, lead: ListedLead, row: LeadRow): void {
     if (row.erased_no !== null) this.#recordErased(poll, lead, row);
     else if (row.hash !== lead.hash) {
       const undecided = !poll.seen.has(row.first_no) && this.#isBarred(poll, lead);
@@ -150,7 +150,7 @@ export class Recording {
     poll.blocks.seen(row.first_no);
   }
 
-  #addLead(poll: OpenPoll, addition: Addition, lead: ListedLead): void {
+  #addLead(poll: OpenPoll, addition: ChunkChanges, lead: ListedLead): void {
     const { id, hash, raw, facts } = lead;
     const { now } = addition;
     const versionNo = Number(

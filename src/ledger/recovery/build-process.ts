@@ -1,7 +1,7 @@
 import { endWithParent } from '../../platform/process/end-with-parent.ts';
 import { toErrorParts } from '../thread/messages.ts';
-import { buildRecovered } from './build.ts';
-import type { BuildMessage } from './run-build.ts';
+import { buildRecovered } from './build-recovered.ts';
+import type { BuildMessage } from './start-build-process.ts';
 
 // The process that builds a recovered ledger. SQLite cannot be interrupted, but a process can be killed.
 

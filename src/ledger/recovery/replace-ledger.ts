@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import { LedgerError, toLedgerError } from '../contract/ledger-error.ts';
-import { syncFile } from './build.ts';
+import { syncFile } from './build-recovered.ts';
 import { tolerateDamage } from './damaged-file.ts';
 
 /** The sizes and times of a ledger's file and write-ahead log, which change with each write. */

@@ -12,7 +12,7 @@ import {
 } from './messages.ts';
 
 /**
- * Opens an engine in a thread that `openInThread` started, and serves the calls to that engine.
+ * Opens an engine in a thread that `startEngineThread` started, and serves the calls to that engine.
  * @param open opens the engine; receives, as its second argument, a function that returns the last settings that the thread received, if
  * any
  */

@@ -5,7 +5,7 @@ import { judgeBy } from '../../delivery/judge.ts';
 import type { SinkPolicy } from '../../delivery/retry-policy.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
-import { QueryWorker } from '../../ledger/queries/query-worker.ts';
+import { QueryThread } from '../../ledger/queries/start-query-thread.ts';
 import { openLedger } from '../../ledger/sqlite-ledger.ts';
 import { type DiskFailure, diskFailure } from '../../platform/failures/disk-failure.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
@@ -135,5 +135,5 @@ export async function openConfiguredLedger(config: LedgerConfig, parts: LedgerPa
 
 /** Opens a reader for the pages and the API. Reports damage that a query finds to `ledger`. */
 export function openPageReader(dataDir: string, ledger: Pick<Ledger, 'reportDamage'>): PageReader {
-  return new QueryWorker(ledgerFile(dataDir), { onDamage: (damage) => ledger.reportDamage(damage) });
+  return new QueryThread(ledgerFile(dataDir), { onDamage: (damage) => ledger.reportDamage(damage) });
 }

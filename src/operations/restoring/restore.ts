@@ -7,10 +7,10 @@ import { type BackupManifest, isCarried, readManifest } from '../../exports/file
 import { fetchBackup, nameOfSource, type RestoreSource } from '../../exports/restore-source.ts';
 import { LedgerError, type LedgerErrorCode } from '../../ledger/contract/ledger-error.ts';
 import { type CopyContents, prepareToRestore, readCopy } from '../../ledger/database/backup-contents.ts';
+import { markedLedgers } from '../../ledger/database/high-water-mark.ts';
 import { inspectFile } from '../../ledger/database/inspect-file.ts';
 import { removeLedger, restoringFile } from '../../ledger/database/leftover-files.ts';
-import { markedLedgers } from '../../ledger/database/older-copy-mark.ts';
-import { syncFile } from '../../ledger/recovery/build.ts';
+import { syncFile } from '../../ledger/recovery/build-recovered.ts';
 import { exchangeLedger, stateOf } from '../../ledger/recovery/replace-ledger.ts';
 import { diskFailure } from '../../platform/failures/disk-failure.ts';
 import { disk, makeFolderDurably, writeFileDurably } from '../../platform/files/file-system.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { codeOf } from '../failures/error-code.ts';
-import { readRegularFile, UnreadableFile } from '../files/regular-file.ts';
+import { readRegularFile, UnreadableFile } from '../files/read-regular-file.ts';
 import { Secret } from './secret.ts';
 
 const MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
-import { neutraliseCell } from '../../platform/text/formulas.ts';
+import { neutraliseCell } from '../../platform/text/formula-injection.ts';
 import { printStamp } from '../../platform/text/human-readable.ts';
 import type { Drop } from '../drop/drop.ts';
 import { bucketOptions, placeNames, placeOptions, requireOnePlace } from '../drop/drop-options.ts';

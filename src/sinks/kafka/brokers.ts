@@ -9,9 +9,9 @@ import { hostAndPort } from '../../platform/http/address.ts';
 import { withinDeadline } from '../../platform/time/deadline.ts';
 import { reachServer } from '../http/reach-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
-import type { RequestApi } from './apis.ts';
 import { callFailure, type LoginFacts } from './judge-error.ts';
 import type { BrokerAddress } from './options.ts';
+import type { RequestApi } from './protocol-versions.ts';
 
 /** How to reach the brokers of a cluster. */
 export interface BrokerSettings {

@@ -1,10 +1,10 @@
 import type { MessageRecord } from '@platformatic/kafka';
 import { hostAndPort } from '../../platform/http/address.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
-import { produceApis } from './apis.ts';
 import { type BrokerSettings, Brokers } from './brokers.ts';
 import { codeText, isStale, judgeCode } from './judge-error.ts';
 import type { BrokerAddress } from './options.ts';
+import { produceApis } from './protocol-versions.ts';
 import { type Topic, type TopicSettings, Topics } from './topics.ts';
 
 /** How to reach a cluster and write to it. */

@@ -1,10 +1,10 @@
 import type { Connection } from '@platformatic/kafka';
 import type { Clock } from '../../platform/time/clock.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
-import { createTopicsApis, metadataApis } from './apis.ts';
 import { type Brokers, originOf } from './brokers.ts';
 import { codeText, judgeCode, type LoginFacts, type Place } from './judge-error.ts';
 import type { BrokerAddress } from './options.ts';
+import { createTopicsApis, metadataApis } from './protocol-versions.ts';
 
 /** How to find and create topics. */
 export interface TopicSettings {

@@ -2,10 +2,15 @@ import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import type { MissingPart } from '../destination.ts';
 import { type Answer, withoutLease } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
+import {
+  type CustomLeadField,
+  customFieldsFor,
+  fieldCommand,
+  permissionSetCommands,
+} from './custom-fields.ts';
 import { withoutPermission } from './judge-answer.ts';
 import type { LeadFields } from './lead-fields.ts';
 import { KEY } from './options.ts';
-import { fieldCommand, type OwnField, ownFields, permissionSetCommands } from './own-fields.ts';
 import { readErrors } from './read-answer.ts';
 import { API, type Limits, type SalesforceApi } from './salesforce-api.ts';
 
@@ -26,7 +31,7 @@ export async function missingInOrg(
 ): Promise<readonly MissingPart[]> {
   const fields = await api.fields(limits, true);
   requireUsable(fields, api.addressee.origin);
-  const own = ownFields(columns);
+  const own = customFieldsFor(columns);
   const lacking = own.filter(({ name }) => !fields.canWrite(name));
   if (lacking.length === 0) return [];
   const hidden = await hiddenFields(api, limits);
@@ -62,7 +67,7 @@ async function hiddenFields(api: SalesforceApi, limits: Limits): Promise<Readonl
   return names;
 }
 
-function fieldPart(api: SalesforceApi, field: OwnField): MissingPart {
+function fieldPart(api: SalesforceApi, field: CustomLeadField): MissingPart {
   const { name, metadata } = field;
   const kind = [metadata['type'], ...(metadata['unique'] === true ? ['external ID', 'unique'] : [])].join(
     ', ',
@@ -87,8 +92,8 @@ function fieldPart(api: SalesforceApi, field: OwnField): MissingPart {
  */
 function permissionPart(
   api: SalesforceApi,
-  lacking: readonly OwnField[],
-  own: readonly OwnField[],
+  lacking: readonly CustomLeadField[],
+  own: readonly CustomLeadField[],
 ): MissingPart {
   const names = lacking.map(({ name }) => name);
   const all = own.map(({ name }) => name);

@@ -25,11 +25,11 @@ import { SinkUnavailable } from '../sink-unavailable.ts';
 import { DAILY_UNIT } from './api-usage.ts';
 import { type Enquiry, enquiriesOf, newRecord } from './enquiry.ts';
 import type { LeadFields } from './lead-fields.ts';
+import { LeadWriter } from './lead-writer.ts';
 import { fieldFault, type SalesforceOptions, salesforceOptions, standardFields } from './options.ts';
 import { missingInOrg, requireUsable } from './prepare-org.ts';
 import { SalesforceApi } from './salesforce-api.ts';
 import { deleteLeads, eraseLeads, storedLeads } from './stored-leads.ts';
-import { LeadWriter } from './write-leads.ts';
 import { collection, MAX_RECORDS, saveHeaders, UPSERT } from './write-records.ts';
 
 /** Delivers each lead to Salesforce as a record of the object Lead. */

@@ -1,5 +1,5 @@
 import type { ListedBlock } from '../../leads/listed-lead.ts';
-import type { ListingMark } from '../../leads/listing-mark.ts';
+import type { ListingMarker } from '../../leads/listing-marker.ts';
 
 /** The listing is the same as last time; there is nothing to read. */
 export interface UnchangedListing {
@@ -8,7 +8,7 @@ export interface UnchangedListing {
   /** Number of decoded bytes transferred. */
   readonly bytes: number;
   /** The marker that replaces the last one; undefined if the last marker is still valid. */
-  readonly mark?: ListingMark | undefined;
+  readonly mark?: ListingMarker | undefined;
 }
 
 /** The listing has changed, or the service cannot tell whether it has. */
@@ -24,7 +24,7 @@ export interface ChangedListing {
    * Returns the number of decoded bytes and the new listing marker. Must be called after `blocks` has ended. `mark` is undefined if the
    * source reads the listing in pages, because such a listing cannot be recognised again.
    */
-  end(): { readonly bytes: number; readonly mark: ListingMark | undefined };
+  end(): { readonly bytes: number; readonly mark: ListingMarker | undefined };
 }
 
 /** The result of a request for the listing. */
@@ -36,7 +36,7 @@ export interface Source {
   /** The address of its listing without scheme and query: `leads.example.com/api/v1/leads`. */
   readonly origin: string;
   /** Requests the current listing. @throws SourceError; `incomplete` if the signal aborts */
-  list(previous: ListingMark | undefined, signal: AbortSignal): Promise<Listing>;
+  list(previous: ListingMarker | undefined, signal: AbortSignal): Promise<Listing>;
   /** When the token in memory expires, by the local clock; undefined if there is no token, or if the service did not state its expiry. */
   tokenExpiresAt(): Date | undefined;
   /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { StringDecoder } from 'node:string_decoder';
-import { EndCheck } from './known-end.ts';
+import { EndCheck } from './check-element-end.ts';
 
 /** One top-level element of a JSON array, not parsed yet. */
 export type Element = WholeElement | OversizeElement;

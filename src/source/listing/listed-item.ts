@@ -4,8 +4,8 @@ import { factsOf } from '../../leads/content-facts.ts';
 import { type LeadId, MAX_LEAD_ID, readIdText } from '../../leads/lead.ts';
 import type { ListedElement, ListedItem } from '../../leads/listed-lead.ts';
 import { SourceError } from '../contract/source.ts';
+import { hasKnownEnd } from './check-element-end.ts';
 import type { Element, OversizeElement, WholeElement } from './element-bytes.ts';
-import { hasKnownEnd } from './known-end.ts';
 import { kindOf, leadShape } from './lead-shape.ts';
 
 /** Maximum nesting of a lead. A deeper lead is rejected, because recursive code would overflow the stack. */

@@ -1,5 +1,5 @@
 import { userAgent } from '../../platform/process/version.ts';
-import type { Tokens } from '../auth/tokens.ts';
+import type { TokenProvider } from '../auth/token-provider.ts';
 import { SourceError } from '../contract/source.ts';
 import { callService, dropBody, type ServiceAnswer, type ServiceConnection } from '../http/service-call.ts';
 
@@ -8,10 +8,10 @@ const SUBJECT = 'The listing';
 /** Requests the pages of one listing, and renews the token at most once. */
 export class ListingRequests {
   readonly #connection: ServiceConnection;
-  readonly #tokens: Tokens;
+  readonly #tokens: TokenProvider;
   #renewed = false;
 
-  constructor(connection: ServiceConnection, tokens: Tokens) {
+  constructor(connection: ServiceConnection, tokens: TokenProvider) {
     this.#connection = connection;
     this.#tokens = tokens;
   }

@@ -1,7 +1,7 @@
 import type { ListedBlock } from '../../leads/listed-lead.ts';
-import type { ListingMark } from '../../leads/listing-mark.ts';
+import type { ListingMarker } from '../../leads/listing-marker.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { Tokens } from '../auth/tokens.ts';
+import type { TokenProvider } from '../auth/token-provider.ts';
 import type { SourceOptions } from '../contract/options.ts';
 import { type Listing, SourceError } from '../contract/source.ts';
 import { type PauseParts, withPauses } from '../http/pause-detection.ts';
@@ -26,7 +26,7 @@ const WHOLE_EVERY_MS = 3_600_000;
 export interface ListingParts {
   readonly options: SourceOptions;
   readonly connection: ServiceConnection;
-  readonly tokens: Tokens;
+  readonly tokens: TokenProvider;
   readonly clock: Clock;
   /** The last listing that was read to its end; in memory only. */
   readonly last: { blocks: BlockSequence };
@@ -35,7 +35,7 @@ export interface ListingParts {
 /** Requests the listing, and detects whether it is unchanged. @throws SourceError */
 export async function readListing(
   parts: ListingParts,
-  previous: ListingMark | undefined,
+  previous: ListingMarker | undefined,
   signal: AbortSignal,
 ): Promise<Listing> {
   const time = new ReadDeadline(parts.options.deadline, signal, parts.clock);
@@ -57,7 +57,7 @@ class Reading {
   readonly #sequence: SequenceReader;
   #bytes = 0;
   #position = 0;
-  #mark: ListingMark | undefined;
+  #mark: ListingMarker | undefined;
 
   constructor(parts: ListingParts, time: ReadDeadline) {
     this.#parts = parts;
@@ -66,7 +66,7 @@ class Reading {
     this.#sequence = new SequenceReader(parts.last.blocks);
   }
 
-  async start(previous: ListingMark | undefined): Promise<Listing> {
+  async start(previous: ListingMarker | undefined): Promise<Listing> {
     const url = this.#firstUrl();
     const { signal } = this.#time;
     const last = this.#parts.options.pagination === 'none' && previous?.url === url ? previous : undefined;
@@ -86,7 +86,7 @@ class Reading {
    * Whether the marker is recent enough to trust its ETag, and the listing was read with the current size limit. Uses the absolute difference of the
    * times, because the clock may have been set back.
    */
-  #isBelieved(last: ListingMark | undefined): last is ListingMark {
+  #isBelieved(last: ListingMarker | undefined): last is ListingMarker {
     const { clock, options } = this.#parts;
     const agoMs = clock.now().getTime() - (last?.readAt ?? Number.NEGATIVE_INFINITY);
     return Math.abs(agoMs) < WHOLE_EVERY_MS && last?.maxLeadSize === options.max_lead_size;
@@ -189,7 +189,7 @@ class Reading {
 /**
  * Returns the marker with the new ETag; undefined if the ETag has not changed. A request with an outdated ETag would get the whole body every time.
  */
-function renewed(last: ListingMark, etag: string | undefined): ListingMark | undefined {
+function renewed(last: ListingMarker, etag: string | undefined): ListingMarker | undefined {
   return etag === last.etag ? undefined : { ...last, etag };
 }
 

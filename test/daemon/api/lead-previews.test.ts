@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { leadPreviews, tryOnLead } from '../../../src/daemon/api/lead-previews.ts';
-import { QueryWorker } from '../../../src/ledger/queries/query-worker.ts';
-import { MappingWorker } from '../../../src/mapping/mapping-worker.ts';
+import { QueryThread } from '../../../src/ledger/queries/start-query-thread.ts';
+import { MappingProcess } from '../../../src/mapping/start-mapping-process.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { Install } from '../../cli/an-install.ts';
 import { aListedLead } from '../../support/scene/a-lead.ts';
@@ -29,14 +29,14 @@ const sinks = {
 async function anInstallation(...leads: Record<string, unknown>[]) {
   const install = new Install({ sinks, lookups: { teams: { moving: 'team-blue' } } });
   const ledger = await install.recorded(leads.map((lead, position) => aListedLead(lead, position)));
-  const queries = new QueryWorker(join(install.folder, 'data', 'ledger.db'), { timeoutMs: 60_000 });
-  const mappings = new MappingWorker(() => undefined, { timeoutMs: 60_000 });
+  const queries = new QueryThread(join(install.folder, 'data', 'ledger.db'), { timeoutMs: 60_000 });
+  const mappings = new MappingProcess(() => undefined, { timeoutMs: 60_000 });
   onTestFinished(() => Promise.all([queries.close(), mappings.close()]).then(() => undefined));
   const config = loadConfig(install.configFile, { sinkTypes, env: {} });
   const context = {
     parts: { current: { config }, clock: install.clock, rewriteCommands: (text: string) => text },
     mappings,
-    query: queries.ask.bind(queries) as QueryWorker['ask'],
+    query: queries.ask.bind(queries) as QueryThread['ask'],
   };
   const previewed = (lead: bigint) => leadPreviews({ source: 'main', lead }, context);
   const tried = (expression: string, lead?: bigint, sink?: string) =>

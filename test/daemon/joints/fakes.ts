@@ -1,6 +1,6 @@
 import type { Batch } from '../../../src/leads/delivery.ts';
 import type { ListedItem } from '../../../src/leads/listed-lead.ts';
-import type { ListingMark } from '../../../src/leads/listing-mark.ts';
+import type { ListingMarker } from '../../../src/leads/listing-marker.ts';
 import type { Outcome } from '../../../src/leads/outcome.ts';
 import type { AttemptUnderWay, Preview, Sink, TestResult } from '../../../src/sinks/sink.ts';
 import type { ChangedListing, Listing, Source } from '../../../src/source/contract/source.ts';
@@ -59,7 +59,7 @@ export class ScriptedSource implements Source {
   origin = 'leads.example.com/api/v1/leads';
   /** When it was asked, by the clock. */
   readonly asked: number[] = [];
-  marks: (ListingMark | undefined)[] = [];
+  marks: (ListingMarker | undefined)[] = [];
   most = 0;
   #underWay = 0;
   readonly #nowMs: () => number;
@@ -70,7 +70,7 @@ export class ScriptedSource implements Source {
     this.#nowMs = nowMs;
   }
 
-  async list(previous: ListingMark | undefined, signal: AbortSignal): Promise<Listing> {
+  async list(previous: ListingMarker | undefined, signal: AbortSignal): Promise<Listing> {
     this.asked.push(this.#nowMs());
     this.marks.push(previous);
     this.#underWay += 1;
@@ -101,7 +101,7 @@ export class ScriptedSource implements Source {
   async close(): Promise<void> {}
 }
 
-const mark: ListingMark = { url: 'https://x/leads', etag: '"1"' };
+const mark: ListingMarker = { url: 'https://x/leads', etag: '"1"' };
 
 /** A listing in blocks of two; `breaks` is thrown after its last element. */
 export function listingOf(leads: readonly (number | ListedItem)[], breaks?: Error): ChangedListing {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { brokenRules } from '../../../src/ledger/database/consistency-rules.ts';
-import { buildRecovered, type Recovered } from '../../../src/ledger/recovery/build.ts';
+import { buildRecovered, type Recovered } from '../../../src/ledger/recovery/build-recovered.ts';
 import { SETTLED } from '../../../src/ledger/recovery/repair-deliveries.ts';
 import { LOST_TEXT } from '../../../src/ledger/rules/superseding.ts';
 import { Chance } from '../../simulation/chance.ts';

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
 import { migrations } from '../../../src/ledger/database/schema.ts';
-import { buildRecovered } from '../../../src/ledger/recovery/build.ts';
+import { buildRecovered } from '../../../src/ledger/recovery/build-recovered.ts';
 import { changedLead, delivered, LedgerUnderTest } from '../ledger-under-test.ts';
 import { sqliteStore } from '../sqlite-store.ts';
 import { aUsedLedger, ERASED, rowsOf, SINKS, type UsedLedger, withLedger } from './a-used-ledger.ts';

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { buildRecovered } from '../../../src/ledger/recovery/build.ts';
+import { buildRecovered } from '../../../src/ledger/recovery/build-recovered.ts';
 import { aUsedLedger } from './a-used-ledger.ts';
 
 /** A step of a query plan; see https://www.sqlite.org/eqp.html */

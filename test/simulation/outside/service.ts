@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ListedBlock, ListedItem, RejectedLead } from '../../../src/leads/listed-lead.ts';
-import type { ListingMark } from '../../../src/leads/listing-mark.ts';
+import type { ListingMarker } from '../../../src/leads/listing-marker.ts';
 import type { Clock } from '../../../src/platform/time/clock.ts';
 import { type Listing, type Source, SourceError } from '../../../src/source/contract/source.ts';
 import { aListedLead, blockOf } from '../../support/scene/a-lead.ts';
@@ -136,7 +136,7 @@ export class SimulatedService {
   }
 
   async #list(
-    previous: ListingMark | undefined,
+    previous: ListingMarker | undefined,
     life: Life,
     onListing: (shown: Shown) => void,
   ): Promise<Listing> {

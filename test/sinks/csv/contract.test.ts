@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { disk } from '../../../src/platform/files/file-system.ts';
-import { restoreCell } from '../../../src/platform/text/formulas.ts';
+import { restoreCell } from '../../../src/platform/text/formula-injection.ts';
 import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { anAnsweringStorage } from '../../exports/answering-storage.ts';
 import { aStorage } from '../../exports/storage.ts';

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { csvLine } from '../../../platform/text/csv-line.ts';
-import { neutraliseCell } from '../../../platform/text/formulas.ts';
+import { neutraliseCell } from '../../../platform/text/formula-injection.ts';
 import type { PageRequest, Page as Rows } from '../../contract/operations.ts';
 import { RequestError } from '../../contract/request-error.ts';
 import { type Field, queryOf, readFilter } from './filters.ts';

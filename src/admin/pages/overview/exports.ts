@@ -3,8 +3,8 @@ import type { VNode } from 'preact';
 import { countOf, printBytes, printCount, printSpan } from '../../../platform/text/human-readable.ts';
 import type { Overview } from '../../contract/overview.ts';
 import { badge } from '../parts/badge.ts';
-import { breakable } from '../parts/breakable.ts';
 import type { Content } from '../parts/content.ts';
+import { withLineBreaks } from '../parts/line-breaks.ts';
 import { type Column, table } from '../parts/table.ts';
 import { ago, moment } from '../parts/time-element.ts';
 
@@ -56,7 +56,7 @@ function stateColumns<One extends Made>(): Column<One>[] {
       of: (one) => [badge(one.state), html` <small><bdi>${detail(one)}</bdi></small>`],
       text: true,
     },
-    { label: 'Goes to', of: ({ target }) => html`<bdi>${breakable(target)}</bdi>`, text: true },
+    { label: 'Goes to', of: ({ target }) => html`<bdi>${withLineBreaks(target)}</bdi>`, text: true },
     { label: 'When', of: when },
   ];
 }

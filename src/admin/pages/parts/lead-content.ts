@@ -3,8 +3,8 @@ import type { VNode } from 'preact';
 import type { Content as LeadContent } from '../../contract/leads.ts';
 import { leadAddress } from './addresses.ts';
 import { badge } from './badge.ts';
-import { breakable } from './breakable.ts';
 import type { Content } from './content.ts';
+import { withLineBreaks } from './line-breaks.ts';
 import { beginning, rawText } from './raw-text.ts';
 import { table } from './table.ts';
 import { moment } from './time-element.ts';
@@ -115,7 +115,7 @@ function shownValue(value: unknown): Content {
 }
 
 function cut(text: string): Content {
-  return text.length <= MAX_VALUE ? breakable(text) : `${beginning(text, MAX_VALUE)}…`;
+  return text.length <= MAX_VALUE ? withLineBreaks(text) : `${beginning(text, MAX_VALUE)}…`;
 }
 
 function pairsOf(value: unknown): [string, string][] | undefined {

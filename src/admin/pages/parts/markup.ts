@@ -1,14 +1,14 @@
 import { html } from 'htm/preact';
-import { breakable } from './breakable.ts';
 import type { Content } from './content.ts';
+import { withLineBreaks } from './line-breaks.ts';
 import { moment } from './time-element.ts';
 
 /** Renders text that leadsync wrote: text between backticks as code, and ISO times in the reader's time zone. */
 export function markup(text: string): Content {
   return text.split(MARKS).map((part) => {
     if (part.length > 2 && part.startsWith('`') && part.endsWith('`'))
-      return html`<code>${breakable(part.slice(1, -1))}</code>`;
-    return TIME.test(part) && !Number.isNaN(Date.parse(part)) ? moment(part) : breakable(part);
+      return html`<code>${withLineBreaks(part.slice(1, -1))}</code>`;
+    return TIME.test(part) && !Number.isNaN(Date.parse(part)) ? moment(part) : withLineBreaks(part);
   });
 }
 

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { printCount } from '../../../platform/text/human-readable.ts';
-import { breakable } from './breakable.ts';
 import type { Content } from './content.ts';
+import { withLineBreaks } from './line-breaks.ts';
 
 /** Maximum length of a text on a page, in characters. A browser takes seconds to lay out a text of megabytes. */
 const MAX_SHOWN = 100_000;
@@ -13,7 +13,7 @@ const MAX_DEPTH = 20;
  * says so.
  */
 export function rawText(text: string): Content {
-  if (text.length <= MAX_SHOWN) return html`<pre tabindex="0">${breakable(indented(text))}</pre>`;
+  if (text.length <= MAX_SHOWN) return html`<pre tabindex="0">${withLineBreaks(indented(text))}</pre>`;
   return [
     html`<pre tabindex="0">${beginning(text, MAX_SHOWN)}</pre>`,
     html`<p class="hint">The first ${printCount(MAX_SHOWN)} of ${printCount(text.length)} characters. The API returns all.</p>`,

@@ -8,8 +8,8 @@ import { addList, type ListPage } from '../lists/list-page.ts';
 import { emptyText } from '../lists/pager.ts';
 import { orderField, sortedColumn, withOrder } from '../lists/sorting.ts';
 import { goneLeadsAddress, withQuery } from '../parts/addresses.ts';
-import { breakable } from '../parts/breakable.ts';
 import type { Content } from '../parts/content.ts';
+import { withLineBreaks } from '../parts/line-breaks.ts';
 import type { AddPage, Site } from '../parts/site.ts';
 import { type Column, table } from '../parts/table.ts';
 import { moment } from '../parts/time-element.ts';
@@ -101,7 +101,7 @@ const columns: readonly Column<PollRow>[] = [
   { label: 'Rejected', of: (poll) => highlight(poll.leads_rejected), number: true },
   { label: 'Size', of: ({ bytes }) => (bytes === 0 ? '–' : printBytes(bytes)), number: true },
   { label: 'HTTP', of: (poll) => poll.http_status ?? '–', number: true },
-  { label: 'Error', of: ({ error }) => error && html`<bdi>${breakable(error)}</bdi>`, text: true },
+  { label: 'Error', of: ({ error }) => error && html`<bdi>${withLineBreaks(error)}</bdi>`, text: true },
 ];
 
 /**

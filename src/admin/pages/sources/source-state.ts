@@ -5,8 +5,8 @@ import type { Overview, SourceOverview } from '../../contract/overview.ts';
 import type { PollRow } from '../../contract/polls.ts';
 import { may } from '../../contract/rights.ts';
 import { badge } from '../parts/badge.ts';
-import { breakable } from '../parts/breakable.ts';
 import type { Content } from '../parts/content.ts';
+import { withLineBreaks } from '../parts/line-breaks.ts';
 import type { Site } from '../parts/site.ts';
 import { moment } from '../parts/time-element.ts';
 
@@ -61,7 +61,7 @@ function badges(status: string | null, marks: readonly VNode[]): Content {
 export function failureNote({ error, failing_since: since, ...source }: SourceOverview, now: Date): Content {
   if (since === null) return null;
   const otherwise = source.next_poll_at === null ? '' : ['; the next poll is ', nextPoll(source, now)];
-  return html`<small class="until"><bdi>${breakable(sentence(error ?? ''))}</bdi> Polls have failed since ${moment(since)}${may('poll') && ['. ', html`<em>Poll now</em>`, ' requests the listing immediately']}${otherwise}.</small>`;
+  return html`<small class="until"><bdi>${withLineBreaks(sentence(error ?? ''))}</bdi> Polls have failed since ${moment(since)}${may('poll') && ['. ', html`<em>Poll now</em>`, ' requests the listing immediately']}${otherwise}.</small>`;
 }
 
 /** Returns when a source is polled next. */

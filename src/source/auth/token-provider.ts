@@ -18,7 +18,7 @@ import type { TokenStore } from './token-store.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 /** Dependencies of one source's tokens. `emit` receives an event for each renewal and for each stored token that leadsync cannot use. */
-export interface TokensParts {
+export interface TokenProviderParts {
   readonly source: string;
   readonly endpoint: TokenEndpoint;
   readonly file: TokenStore;
@@ -38,8 +38,8 @@ export interface TokensParts {
  * Supplies the access token of one source: from memory, from the token file, or from the service. Renewal is a single flight: any number of
  * callers, in all processes that share the data directory, wait for the same renewal.
  */
-export class Tokens {
-  readonly #parts: TokensParts;
+export class TokenProvider {
+  readonly #parts: TokenProviderParts;
   #held: HeldToken | undefined;
   /**
    * A token that could not be written yet, and the access token that was stored before (`after`). The new token must not be used before it
@@ -49,7 +49,7 @@ export class Tokens {
   #renewal: Promise<string> | undefined;
   readonly #ending = new AbortController();
 
-  constructor(parts: TokensParts) {
+  constructor(parts: TokenProviderParts) {
     this.#parts = parts;
   }
 

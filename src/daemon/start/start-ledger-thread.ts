@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { DEFAULT_RETRY } from '../../config/options/sink-options.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
-import { openInThread } from '../../ledger/thread/open-in-thread.ts';
+import { startEngineThread } from '../../ledger/thread/start-engine-thread.ts';
 import {
   type JudgedSink,
   ledgerFile,
@@ -44,7 +44,11 @@ export async function openThreadedLedger(
   };
   const program = new URL(`./ledger-thread${extname(import.meta.filename)}`, import.meta.url);
   const about = { file, clock: systemClock };
-  const { ledger, updateSettings } = await openInThread<ThreadStart, SinkPolicies>(program, begin, about);
+  const { ledger, updateSettings } = await startEngineThread<ThreadStart, SinkPolicies>(
+    program,
+    begin,
+    about,
+  );
 
   const sendPolicies = () => {
     if (sinks() === policiesOf) return;

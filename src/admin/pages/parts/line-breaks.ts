@@ -11,7 +11,7 @@ const MAX_CHARACTERS = 10_000;
  * Returns the text with a line-break opportunity after each slash within a path or an address, so that no word has to break. Returns a long text
  * unchanged.
  */
-export function breakable(text: string): Content {
+export function withLineBreaks(text: string): Content {
   if (text.length > MAX_CHARACTERS) return text;
   const [first = '', ...rest] = text.split(/(?<=[^/\s<:]\/)(?=[\w.-])/);
   return rest.length === 0 ? text : [first, ...rest.map((part) => [html`<wbr />`, part])];

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { openThreadedLedger } from '../../../src/daemon/start/threaded-ledger.ts';
+import { openThreadedLedger } from '../../../src/daemon/start/start-ledger-thread.ts';
 import { DEFAULT_BREAKER } from '../../../src/leads/breaker-policy.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
 import { aListedLead } from '../../support/scene/a-lead.ts';

@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import type { PieceRequest, PieceResponse, PieceResult } from './piece-thread.ts';
+import type { PieceRequest, PieceResponse, PieceResult } from './encoding-thread.ts';
 
 /**
  * Number of worker threads. With leads of 1 KB, each thread uses about 50 MB, and the whole export about 280 MB. For the largest lead, a
@@ -27,7 +27,7 @@ export interface PieceOfRequest<W extends PieceRequest> {
  * Reads rows and encodes or sorts them on worker threads, in the order of the requests. The caller's thread stays free, and one stretch
  * of a table is read while another is encoded. Each thread holds one part in memory.
  */
-export class Pieces {
+export class EncodingThreads {
   readonly #start: () => PieceThread;
   readonly #idle: PieceThread[] = [];
   readonly #all: PieceThread[] = [];
@@ -99,7 +99,7 @@ class PieceThread {
   #answer: PromiseWithResolvers<Answer<PieceRequest>> = Promise.withResolvers();
 
   constructor(file: string, stop: AbortSignal) {
-    const program = new URL(`./piece-thread${extname(import.meta.filename)}`, import.meta.url);
+    const program = new URL(`./encoding-thread${extname(import.meta.filename)}`, import.meta.url);
     this.#worker = new Worker(program, {
       workerData: { file },
       resourceLimits: HEAP,

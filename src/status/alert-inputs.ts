@@ -1,5 +1,5 @@
 import type { SecretOption } from '../config/contract/config.ts';
-import type { ListingSize } from '../leads/listing-fall.ts';
+import type { ListingSize } from '../leads/listing-shrinkage.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 import type { DeadReason } from '../ledger/contract/status-rows.ts';
 import type { FileRuns } from './export-view.ts';
@@ -7,7 +7,7 @@ import type { DiskSpace, StaleConfig } from './problem.ts';
 import type { PollFailure } from './problem-checks.ts';
 
 /** State of the installation at one moment, from which the conditions are evaluated. Contains no lead data. */
-export interface Observation {
+export interface AlertInputs {
   readonly at: Date;
   /** `sources` and `sinks` are undefined while the ledger cannot be read. */
   readonly sources: readonly ObservedSource[] | undefined;

@@ -1,5 +1,5 @@
 /** The changes that one chunk makes. If the transaction fails, `#add` undoes them in the state of the poll. */
-export interface Addition {
+export interface ChunkChanges {
   /**
    * The time inside the transaction, in ms since 1970. It may be later than the time of the call, because the transaction first waits for
    * the write lock.

@@ -5,7 +5,7 @@ import { clientAddress, originOf } from '../http/proxies.ts';
 import { type Access, type AnonymousClient, SESSION_COOKIE } from './access.ts';
 import { type RecordAudit, UNPROVED } from './audit.ts';
 import { removeCookie, setCookie } from './cookies.ts';
-import { ownPath } from './own-path.ts';
+import { safeRedirect } from './safe-redirect.ts';
 import { SESSION_MS } from './sessions.ts';
 
 /** The pages of login and logout. */
@@ -96,7 +96,7 @@ function fieldsOf(fields: unknown) {
   const { token, next, unsent, everywhere } = (fields ?? {}) as Readonly<Record<string, unknown>>;
   return {
     token: typeof token === 'string' ? token : '',
-    next: ownPath(next),
+    next: safeRedirect(next),
     unsent: unsent !== undefined,
     everywhere: everywhere !== undefined,
   };

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Progress } from '../../../src/cli/shell/progress.ts';
+import { Progress } from '../../../src/cli/shell/sync-progress.ts';
 
 /** A terminal, or a file, that keeps what is written to it. */
 function aStream(isTTY: boolean) {

@@ -13,7 +13,7 @@ import { UPSERT, type WriteOptions, type Writing, type Written, writeRecords } f
  * be refused in a request of its own.
  * @throws SinkUnavailable; every enquiry that was not settled may have arrived if the order of results could not be verified
  */
-export async function makeLeads(
+export async function createLeads(
   api: SalesforceApi,
   writings: readonly Writing<Enquiry>[],
   how: WriteOptions,

@@ -18,7 +18,7 @@ const FOUND =
  * Returns what to write from an enquiry to the lead that a duplicate rule found. Values that differ from those of the lead are added to its
  * description, once, so that the phone number of a second enquiry, for example, is not lost.
  */
-export function fillMatch(
+export function mergeIntoMatch(
   enquiry: Enquiry,
   match: ExistingLead,
   { fields, overwrite }: { readonly fields: LeadFields; readonly overwrite: Overwrite },

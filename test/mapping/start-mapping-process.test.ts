@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { MappingWorker } from '../../src/mapping/mapping-worker.ts';
 import { sampleDelivery } from '../../src/mapping/sample-lead.ts';
+import { MappingProcess } from '../../src/mapping/start-mapping-process.ts';
 import { Secret } from '../../src/platform/options/secret.ts';
 import { until } from '../support/time/until.ts';
 
 /** A worker whose jobs may take long, because a busy machine must not fail these tests. */
-function aWorker(options: ConstructorParameters<typeof MappingWorker>[1] = {}, key?: Secret) {
-  const worker = new MappingWorker(() => key, { timeoutMs: 120_000, ...options });
+function aWorker(options: ConstructorParameters<typeof MappingProcess>[1] = {}, key?: Secret) {
+  const worker = new MappingProcess(() => key, { timeoutMs: 120_000, ...options });
   onTestFinished(() => worker.close());
   return worker;
 }

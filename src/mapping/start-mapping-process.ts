@@ -65,7 +65,7 @@ export class MappingEnded extends Error {
  * and gigabytes of memory, and V8 ends the whole process when one of its threads runs out of memory. Deliveries do not wait for this process. Does
  * one job at a time. The process starts with the first job and ends after a minute without jobs.
  */
-export class MappingWorker {
+export class MappingProcess {
   readonly #clientKey: () => Secret | undefined;
   readonly #timeoutMs: number;
   readonly #idleMs: number;

@@ -2,12 +2,12 @@ import type { DestinationRecord } from '../../leads/outcome.ts';
 import { changesOf, overwriteOf } from '../crm/overwrite.ts';
 import type { CallLimits } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
+import { createLeads } from './create-leads.ts';
 import { deliver, type Enquiry, newRecord, type Values } from './enquiry.ts';
-import { fillMatch } from './fill-match.ts';
 import { DESCRIPTION, fitValues, heldValues } from './fit-values.ts';
 import type { RecordFault } from './judge-record.ts';
 import type { LeadFields } from './lead-fields.ts';
-import { makeLeads } from './make-leads.ts';
+import { mergeIntoMatch } from './merge-into-match.ts';
 import { KEY, type SalesforceOptions } from './options.ts';
 import type { SalesforceError } from './read-answer.ts';
 import { type ExistingLead, readLeads } from './read-leads.ts';
@@ -88,7 +88,7 @@ export class LeadWriter {
     };
     const [creates, updates] = this.#plan(enquiries);
     const how = { limits: this.#limits, headers: this.#headers };
-    await makeLeads(this.#api, creates, how, settle);
+    await createLeads(this.#api, creates, how, settle);
     await writeRecords(this.#api, UPDATE, updates, { ...how, headers: UPDATE_HEADERS }, settle);
     const again: Enquiry[] = [];
     for (const [enquiry, fault] of faults) if (await this.#canRepair(enquiry, fault)) again.push(enquiry);
@@ -168,7 +168,7 @@ export class LeadWriter {
     }
     const match = await this.#openLead(enquiry, matches);
     if (match === undefined) return this.#writeBesideMatches(enquiry, { ...fault, matches });
-    const { changes, remark } = fillMatch(enquiry, match, {
+    const { changes, remark } = mergeIntoMatch(enquiry, match, {
       fields: this.#fields,
       overwrite: this.#options.overwrite,
     });

@@ -5,7 +5,7 @@ import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
 import { removeLedger } from '../database/leftover-files.ts';
 import { type ErrorParts, fromErrorParts } from '../thread/messages.ts';
-import type { Recovered } from './build.ts';
+import type { Recovered } from './build-recovered.ts';
 import type { OnCopied } from './copy-tables.ts';
 
 /** A message from the process that builds a recovered ledger. */

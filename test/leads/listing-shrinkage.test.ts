@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type ListingSize, sizeBeforeFall } from '../../src/leads/listing-fall.ts';
+import { type ListingSize, sizeBeforeShrinking } from '../../src/leads/listing-shrinkage.ts';
 
 const lastSuccessAt = new Date('2026-11-20T10:00:00.000Z');
 
@@ -16,5 +16,5 @@ test.each<[what: string, size: ListingSize, before: number | undefined]>([
     undefined,
   ],
 ])('a listing that %s', (_what, size, before) => {
-  expect(sizeBeforeFall(size)).toBe(before);
+  expect(sizeBeforeShrinking(size)).toBe(before);
 });

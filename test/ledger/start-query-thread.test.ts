@@ -1,20 +1,20 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
-import { QueryWorker } from '../../src/ledger/queries/query-worker.ts';
+import { QueryThread } from '../../src/ledger/queries/start-query-thread.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';
 import { until } from '../support/time/until.ts';
 import { delivered, HOUR, ids, LedgerUnderTest, MINUTE, refused } from './ledger-under-test.ts';
 import { PageMap } from './recovery/damage.ts';
 import { SqliteFile } from './sqlite-store.ts';
 
-type Options = ConstructorParameters<typeof QueryWorker>[1];
+type Options = ConstructorParameters<typeof QueryThread>[1];
 
 async function opened(options: Options = {}, ...sinks: string[]) {
   const disk = new SqliteFile();
   const on = await LedgerUnderTest.with(disk.open, ...(sinks.length > 0 ? sinks : ['crm']));
   // A busy machine must not fail these tests.
-  const queries = new QueryWorker(disk.file, { timeoutMs: 60_000, ...options });
+  const queries = new QueryThread(disk.file, { timeoutMs: 60_000, ...options });
   onTestFinished(() => queries.close());
   return { disk, on, queries };
 }
@@ -41,7 +41,7 @@ test('the ledger records damage that only a page of the UI finds', async () => {
   const map = new PageMap(disk.file);
   map.overwrite(map.of('_versions', 'leaf').map(({ pageno }) => pageno));
   const onDamage = (damage: LedgerError) => on.ledger.reportDamage(damage);
-  const queries = new QueryWorker(disk.file, { timeoutMs: 60_000, onDamage });
+  const queries = new QueryThread(disk.file, { timeoutMs: 60_000, onDamage });
   onTestFinished(() => queries.close());
   expect(on.ledger.failing()).toBeUndefined();
   await expect(queries.ask('leads', {}, { limit: 100 })).rejects.toMatchObject({ code: 'damaged' });

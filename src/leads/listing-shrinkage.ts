@@ -17,7 +17,7 @@ const FEW_LEADS = 20;
  * Returns the former size of a listing that is now empty, or that has lost at least 20 leads and more than half of its maximum size in the
  * last week. Undefined otherwise. A service that removes old leads gradually stays within these limits.
  */
-export function sizeBeforeFall({
+export function sizeBeforeShrinking({
   lastSuccessAt,
   listed,
   listedLately,

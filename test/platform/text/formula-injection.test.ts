@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { neutraliseCell, restoreCell } from '../../../src/platform/text/formulas.ts';
+import { neutraliseCell, restoreCell } from '../../../src/platform/text/formula-injection.ts';
 
 describe('a cell', () => {
   test.each([

@@ -1,6 +1,6 @@
 import type { Config, SourceConfig } from '../config/contract/config.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
-import type { Login } from '../source/auth/login.ts';
+import type { Login } from '../source/auth/authorization-code-login.ts';
 import { openSource } from '../source/http-source.ts';
 
 /**

@@ -4,9 +4,9 @@ import type { Relation } from '../../catalog/relation.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { LedgerTables, Rows, Stretch } from '../../ledger/contract/ledger-tables.ts';
 import { LedgerExtract } from '../../ledger/extraction/extracting.ts';
-import { type FileFormatName, fileFormats, type Piece } from './encoder.ts';
+import { withExportedAt, withExportedAtColumn } from './exported-at-column.ts';
+import { type FileFormatName, fileFormats, type Piece } from './file-formats.ts';
 import { type Place, type Sorted, sortedByDay, spilledParts } from './spill-file.ts';
-import { stamped, withStamp } from './stamp.ts';
 
 /** A worker thread of an export: reads rows of a table in parts, and encodes or sorts each part. */
 
@@ -73,10 +73,10 @@ function begin(request: PieceRequest): typeof current {
   const relation = relations.find((one) => one.name === request.relation) as Relation;
   const parts = partsOf(request, relation);
   if ('dayAt' in request) return { parts, make: (rows) => sortedByDay(rows, request.dayAt) };
-  const { columns } = stamped(relation);
+  const { columns } = withExportedAtColumn(relation);
   return {
     parts,
-    make: (rows) => fileFormats[request.format].piece(columns, withStamp(rows, request.exportedAt)),
+    make: (rows) => fileFormats[request.format].piece(columns, withExportedAt(rows, request.exportedAt)),
   };
 }
 

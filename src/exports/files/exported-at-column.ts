@@ -8,12 +8,12 @@ const EXPORTED_AT = always(
 );
 
 /** Returns the relation as exports write it: with `_exported_at` as its last column. */
-export function stamped(relation: Relation): Relation {
+export function withExportedAtColumn(relation: Relation): Relation {
   return { ...relation, columns: [...relation.columns, EXPORTED_AT] };
 }
 
 /** Returns the rows with the time of the export as their last cell. */
-export function withStamp(rows: Rows, exportedAt: Date): Rows {
+export function withExportedAt(rows: Rows, exportedAt: Date): Rows {
   const stamp = exportedAt.toISOString();
   return rows.map((row) => [...row, stamp]);
 }

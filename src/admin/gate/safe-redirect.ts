@@ -2,7 +2,7 @@
 const MAX_LENGTH = 1_000;
 
 /** Returns `next` if it is a path of this server, otherwise `/`, so that a login never leads to another site. */
-export function ownPath(next: unknown): string {
+export function safeRedirect(next: unknown): string {
   const isOwn =
     typeof next === 'string' && next.length <= MAX_LENGTH && /^\/(?![/\\])[\x21-\x7e]*$/.test(next);
   return isOwn ? next : '/';

@@ -17,7 +17,7 @@ export interface ThreadedLedger<Settings> {
  * Starts a new thread with a program that calls `serveThread`, and passes `begin` to that program.
  * @throws LedgerError if the ledger cannot be opened
  */
-export async function openInThread<Begin, Settings>(
+export async function startEngineThread<Begin, Settings>(
   program: URL,
   begin: Begin,
   about: { file: string; clock: Clock },

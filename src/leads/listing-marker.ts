@@ -1,5 +1,5 @@
 /** The listing marker, by which a poll recognises the last complete listing. The ledger stores it without interpreting it. */
-export interface ListingMark {
+export interface ListingMarker {
   /** The address of the listing. A marker for another address is not used. */
   readonly url: string;
   /** The ETag as received, strong or weak (RFC 9110, section 8.8.3). */

@@ -22,7 +22,7 @@ interface Waiting {
  * Runs the queries of the pages and the API in a thread with its own connection. The thread starts with the first query and ends after a
  * minute without queries.
  */
-export class QueryWorker implements PageReader {
+export class QueryThread implements PageReader {
   readonly #file: string;
   readonly #idleMs: number;
   readonly #timeoutMs: number;

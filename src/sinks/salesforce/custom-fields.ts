@@ -3,7 +3,7 @@ import { KEY, URL_FIELD } from './options.ts';
 import { VERSION } from './salesforce-api.ts';
 
 /** A custom Lead field that leadsync creates, in the form of the Metadata API. */
-export interface OwnField {
+export interface CustomLeadField {
   readonly name: string;
   /** https://developer.salesforce.com/docs/atlas.en-us.api_meta.meta/api_meta/customfield.htm */
   readonly metadata: Readonly<Record<string, string | number | boolean>>;
@@ -13,14 +13,14 @@ const TEXT = { type: 'Text', length: 255 };
 const LONG_TEXT = { type: 'LongTextArea', length: 32_768, visibleLines: 5 };
 
 /** The types of the standard fields. Most are short texts, because reports cannot filter by a long text. */
-const STANDARD: Readonly<Record<string, OwnField['metadata']>> = {
+const STANDARD: Readonly<Record<string, CustomLeadField['metadata']>> = {
   Leadsync_Service__c: TEXT,
   Leadsync_Source__c: TEXT,
   Leadsync_Email_As_Typed__c: TEXT,
   Leadsync_Answers__c: { ...LONG_TEXT, length: 131_072 },
 };
 
-const KINDS: Readonly<Record<MappedType, OwnField['metadata']>> = {
+const KINDS: Readonly<Record<MappedType, CustomLeadField['metadata']>> = {
   text: LONG_TEXT,
   json: LONG_TEXT,
   bigint: { type: 'Number', precision: 18, scale: 0 },
@@ -32,7 +32,7 @@ const KINDS: Readonly<Record<MappedType, OwnField['metadata']>> = {
 const KEY_METADATA = { type: 'Text', length: 80, externalId: true, unique: true, caseSensitive: true };
 
 /** Returns the custom fields that deliveries with these fields of a mapping need. */
-export function ownFields(columns: readonly MappedColumn[]): readonly OwnField[] {
+export function customFieldsFor(columns: readonly MappedColumn[]): readonly CustomLeadField[] {
   const ofMapping = columns.flatMap(({ name, type }) =>
     /^Leadsync_\w+__c$/.test(name) ? [ownField(name, STANDARD[name] ?? KINDS[type])] : [],
   );
@@ -47,7 +47,7 @@ export function ownFields(columns: readonly MappedColumn[]): readonly OwnField[]
 const PROJECT = 'leadsync-salesforce';
 
 /** Returns the shell command that writes a field into the project, in the source format of `sf`. */
-export function fieldCommand({ name, metadata }: OwnField): string {
+export function fieldCommand({ name, metadata }: CustomLeadField): string {
   const lines = Object.entries(metadata).map(([key, value]) => `    <${key}>${value}</${key}>`);
   return fileCommand(
     'force-app/objects/Lead/fields',
@@ -99,7 +99,7 @@ END
 `;
 }
 
-function ownField(name: string, metadata: OwnField['metadata']): OwnField {
+function ownField(name: string, metadata: CustomLeadField['metadata']): CustomLeadField {
   const label = name.replace(/__c$/, '').replaceAll('_', ' ').replace('Leadsync', 'leadsync');
   return { name, metadata: { label, ...metadata } };
 }

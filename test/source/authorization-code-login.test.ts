@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Login } from '../../src/source/auth/login.ts';
+import type { Login } from '../../src/source/auth/authorization-code-login.ts';
 import { REFUSED_WAIT_MS } from '../../src/source/auth/login-refusal.ts';
 import type { Stub, StubOptions } from '../stub/stub.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
