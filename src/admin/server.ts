@@ -37,8 +37,8 @@ export interface AdminOptions extends ProbeOptions {
   /** Addresses and CIDR blocks of trusted proxies, whose forwarding headers the server uses. */
   readonly proxies: () => readonly string[];
   /**
-   * Tokens that a client may send. If there are no tokens, a server on loopback requires no credential, and any other server serves only routes
-   * that need no credential.
+   * Tokens that a client may send. If there are no tokens, no trusted header and no OpenID provider, a server on loopback requires no
+   * credential, and any other server serves only routes that need no credential.
    */
   readonly tokens: () => readonly NamedToken[];
   /** The header in which a trusted proxy names the person. */

@@ -11,7 +11,7 @@ export interface AlertParts {
   readonly clock: Clock;
   readonly store: AlertStore;
   readonly emit: Emit;
-  /** Rewrites each `leadsync …` command in a text to the form that works in this installation. If absent, texts stay unchanged. */
+  /** Rewrites each `leadsync …` command in text to the form that works in this installation. If absent, the text stays unchanged. */
   readonly rewriteCommands?: (text: string) => string;
 }
 

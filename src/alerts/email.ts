@@ -79,7 +79,7 @@ function describeError(error: unknown, { host }: URL): [what: string, hint: stri
   switch (codeOf(error)) {
     case 'EAUTH':
       return [
-        `The mail server ${host} rejects the user or the password${status}.`,
+        `The mail server ${host} rejects the user name or the password${status}.`,
         'Correct them in `alerts.to`.',
       ];
     case 'EENVELOPE':

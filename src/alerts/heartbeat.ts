@@ -26,7 +26,7 @@ export class Heartbeats {
     return url.reveal() !== this.#url || this.#clock.monotonicMs() >= this.#dueMs;
   }
 
-  /** Sends one heartbeat. Never rejects: a failure is reported by an event. */
+  /** Sends one heartbeat. Reports by an event, and does not reject, if the request fails. */
   async send({ url, every }: HeartbeatOptions, signal: AbortSignal): Promise<void> {
     this.#url = url.reveal();
     this.#dueMs = this.#clock.monotonicMs() + every;

@@ -101,7 +101,7 @@ function paragraphOf(notice: Notice, from: Installation): string {
   const { kind, since, what, next, condition } = notice;
   const length = printSpan(lengthOf(notice));
   if (kind === 'over')
-    return inOneLine(`Over after ${length}: ${what} It had started at ${printMinute(since)}.`);
+    return inOneLine(`Over after ${length}: ${what} The condition had started at ${printMinute(since)}.`);
   const lines = [`${PREFIXES[kind]}${what}`, `Since ${printMinute(since)} (${length}).`, `Next: ${next}`];
   const page = pageOf(notice, from);
   const links = page === undefined ? [] : [`Open ${page}`];

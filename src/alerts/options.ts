@@ -64,7 +64,7 @@ const when = {
   sink_paused: limit('4h', 'A sink has been paused for this long.'),
   deliveries_dead: limit(
     '1m',
-    'Deliveries are dead. The alert waits this long, so that one notice covers several.',
+    'Deliveries are dead. The alert waits this long, so that one notice covers several deliveries.',
   ),
   backlog_old: limit(
     '1h',
@@ -79,7 +79,7 @@ const when = {
     'The configuration file has been invalid for this long, while an earlier configuration stays in force.',
   ),
   carrier_down: limit('2m', 'Redis has not worked for this long.'),
-  ledger_fails: limit('1m', 'The ledger could not be read or written for this long.'),
+  ledger_fails: limit('1m', 'leadsync has not been able to read or write the ledger for this long.'),
   disk_low: limit(
     '5m',
     'The disk of `data_dir` has had less free space than `ledger.min_free` for this long.',
@@ -116,7 +116,7 @@ export function alertOptions(name: z.ZodString) {
       .strictObject(when)
       .prefault({})
       .describe(
-        'Conditions of alerts. The value of each is its minimum duration or its limit; `off` disables it.',
+        'The conditions for alerts. The value of each is its minimum duration or its limit; `off` disables it.',
       ),
     heartbeat: heartbeat
       .optional()

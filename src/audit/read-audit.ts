@@ -106,7 +106,7 @@ function matching(id: string, text: string, { who, what, since, until }: AuditFi
   return isMatch ? line : undefined;
 }
 
-/** Values of `who` in lines that earlier versions wrote. They name a credential in place of a person, who had sent `admin.token`. */
+/** Values of `who` in lines from earlier versions. Such a line names the credential instead of the person, who is always `admin`. */
 const FORMER_WHO: ReadonlySet<unknown> = new Set(['token', 'session']);
 
 /** Parses a line. Returns undefined for any other text, such as a line that a crash left incomplete. */

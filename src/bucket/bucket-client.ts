@@ -9,7 +9,7 @@ const SILENCE_MS = 60_000;
 
 /**
  * Returns a client for a bucket. It opens no connection before its first request.
- * @param attempts maximum number of times that the client makes a request; absent: the SDK's default
+ * @param attempts maximum number of attempts for each request; absent: the SDK's default
  */
 export function openClient(access: BucketAccess, attempts?: number): S3Client {
   const { endpoint, checksums, access_key_id: id, secret_access_key: key, session_token: token } = access;

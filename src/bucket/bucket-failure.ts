@@ -40,9 +40,9 @@ const COMMON: KnownFailures = new Map(
       'does not support the request',
       'Set `checksums: false`, or use another storage service.',
     ],
-    [NO_STORAGE]: ['does not answer as storage does', ITSELF],
+    [NO_STORAGE]: ['does not answer like a storage service', ITSELF],
     NoListing: ['returns a listing that leadsync cannot use', ITSELF],
-    DeadlinePassed: ['takes too long for a listing', LATER],
+    DeadlinePassed: ['takes too long to answer', LATER],
     TimeoutError: ['does not answer', 'Check that `endpoint` is right and reachable.'],
   }),
 );
@@ -76,7 +76,7 @@ export function knownFailures({ bucket, region, rights, full }: BucketWords): Kn
   ]);
 }
 
-/** Names of errors that the SDK throws if an answer does not have the form of S3. They are not S3 error codes. */
+/** Names of errors that the SDK throws if an answer is not a valid S3 response. They are not S3 error codes. */
 const NO_CODES: ReadonlySet<string> = new Set(['Error', 'TypeError', 'SyntaxError', 'RangeError', 'Unknown']);
 
 /** The parts of a bucket's configuration that messages name. */

@@ -36,17 +36,17 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     ),
     entry(
       'check',
-      'gets a token, reads one listing, checks each sink; changes nothing',
+      'gets tokens, reads each listing once, checks each sink; delivers nothing',
       () => import('./commands/check.ts'),
     ),
     entry(
       'setup <sink>',
-      'shows what the destination of a sink lacks, and creates it with --yes',
+      "shows what a sink's destination lacks, and creates it with --yes",
       () => import('./commands/setup.ts'),
     ),
     entry(
       'fields <sink>',
-      'lists the fields of the destination of a sink, for its mapping',
+      "lists the fields of a sink's destination, for its mapping",
       () => import('./commands/fields.ts'),
     ),
     entry(
@@ -96,7 +96,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
       'polls now, in the running leadsync, and prints what it found',
       () => import('./commands/poll.ts'),
     ),
-    entry('worker', 'only delivers, next to a `run --no-deliver`', () => import('./commands/worker.ts')),
+    entry('worker', 'only delivers; runs alongside `run --no-deliver`', () => import('./commands/worker.ts')),
     entry(
       'healthcheck',
       'checks whether the running leadsync answers: exit 0 or 1; for containers',
@@ -121,7 +121,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     ),
     entry(
       'find <text>',
-      'finds leads by a part of the name, email address or phone number',
+      'finds leads by part of the name, email address or phone number',
       () => import('./commands/find.ts'),
     ),
     entry(
@@ -136,7 +136,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     ),
     entry(
       'rejected [id]',
-      'lists the leads that could not be recorded, with the fault of each',
+      'lists the leads that could not be recorded, with the fault in each',
       () => import('./commands/rejected.ts'),
     ),
     entry(

@@ -13,7 +13,7 @@ const FILES: readonly (readonly [string, string])[] = [
 ];
 
 const ENVIRONMENT: readonly (readonly [string, string])[] = [
-  ['LEADSYNC_CONFIG', 'The configuration of a command without `-c`.'],
+  ['LEADSYNC_CONFIG', 'The configuration file for commands without `-c`.'],
   [
     'LEADSYNC_COMMAND',
     'The command with which readers of messages, alerts and pages run leadsync, such as `docker exec leadsync leadsync`. Hints show commands in this form.',

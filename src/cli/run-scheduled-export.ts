@@ -27,7 +27,7 @@ export async function makeScheduled(
   const { result } = await exportOnce(chosen, parts, stop.signal).finally(() => stop.release());
   switch (result.kind) {
     case 'made': {
-      const removed = result.removed > 0 ? `Older ones removed: ${result.removed}\n` : '';
+      const removed = result.removed > 0 ? `Older exports removed: ${result.removed}\n` : '';
       stdout.write(`${result.rows} rows\n${removed}Wrote ${printable(result.place)}\n`);
       return ExitCode.done;
     }

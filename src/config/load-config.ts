@@ -133,7 +133,7 @@ function readText(
   } catch (error) {
     const { code } = error as { code?: unknown };
     if (error instanceof UnreadableFile && error.because === 'kind')
-      faults.addWhole('is a named pipe or a device', 'use a regular file: each reload reads it again');
+      faults.addWhole('is a named pipe or a device', 'use a regular file, since each reload reads it again');
     else if (error instanceof UnreadableFile) addTooLarge(faults);
     else if (code === 'ENOENT')
       faults.addWhole('there is no such file', '`leadsync init` creates one, -c names another');

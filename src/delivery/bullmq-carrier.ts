@@ -200,6 +200,6 @@ function evictionWarning(policy: string): CarrierState {
   return {
     kind: 'warning',
     reason: `Redis may evict jobs: its maxmemory-policy is ${policy}.`,
-    hint: 'Set it to noeviction. The ledger offers evicted jobs again, but late.',
+    hint: 'Set it to noeviction. leadsync offers evicted jobs again, but late.',
   };
 }

@@ -46,7 +46,7 @@ export function nextHealth(
   policy: BreakerPolicy = DEFAULT_BREAKER,
 ): SinkHealth {
   const by = { now, random, policy };
-  // While a sink is held, erasure notices count too: they are its probes, and a failed probe keeps it held.
+  // While a sink is held, erasure notices count too: one of them may be its probe, and a failed probe keeps it held.
   const attempted = all.filter(
     (one) =>
       one.outcome.kind !== 'left-out' &&

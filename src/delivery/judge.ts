@@ -5,11 +5,11 @@ import type { Random } from '../platform/time/clock.ts';
 import { isErasedOnly, isExplainedByRate, nextHealth } from './circuit-breaker.ts';
 import { backOffMs, type RetryPolicy, retryWaitMs, type SinkPolicy } from './retry-policy.ts';
 
-/** Wait after a failure while no lead is delivered, in ms, if the retry schedule is empty. */
+/** Wait after a failure while no lead is delivered, in ms, if the retry schedule is empty. Otherwise, the wait is the first one of the schedule. */
 const SOON_MS = 5_000;
-/** Maximum of that wait, in ms, if the first wait of the retry schedule is longer. */
+/** Maximum wait after a failure while no lead is delivered, in ms, before jitter. */
 const LATEST_SOON_MS = 60_000;
-/** Maximum wait after a failure that the sink's failure rate explains, in ms. Shorter if the first wait of the retry schedule is shorter. */
+/** Wait after a failure that the sink's failure rate explains, in ms, before jitter. Shorter if the first wait of the retry schedule is shorter. */
 export const EXCUSED_WAIT_MS = 1_000;
 
 /** What determines the time of the next attempt. */

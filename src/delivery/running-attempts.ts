@@ -23,7 +23,8 @@ export class RunningAttempts {
   }
 
   /**
-   * Returns how often `start` was called for a sink, even for attempts that were already running, and how many of its attempts are running.
+   * Returns how many times `start` was called for a sink, including calls for attempts that were already running, and how many of its attempts are
+   * running.
    */
   of(sink: string): Readonly<{ begun: number; underWay: number }> {
     return this.#countOf(sink);

@@ -3,7 +3,7 @@ import { makeFolderSync } from '../platform/files/file-system.ts';
 import { acquireLock, isLocked } from '../platform/files/lock.ts';
 import { folderFailure } from './contract/export-failed.ts';
 
-/** Time to wait for the lock, in ms. Long enough to outlast a process that only checks whether the export is locked. */
+/** Maximum wait for the lock, in ms. A process that only checks the lock holds it for less time than this. */
 const LOOK_MS = 20;
 
 /** Locks an export against other runs, with a file in `folder`. @throws LockHeld if another process holds the lock, ExportFailed */

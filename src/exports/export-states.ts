@@ -33,7 +33,7 @@ const schema = z.object({
     .optional(),
 });
 
-/** The state of a scheduled export that survives a restart. */
+/** The stored state of a scheduled export, which survives a restart. */
 export type ExportState = Readonly<z.output<typeof schema>>;
 
 const FILE = /^(.+)\.json$/;
@@ -62,7 +62,7 @@ export interface ExportStates {
  */
 export class ExportStateFiles implements ExportStates {
   readonly #files: Files;
-  /** States that could not be written. If they were not kept in memory, an export would be due again every second. */
+  /** States that could not be written. If they were not kept in memory, an export would be due again at every check. */
   readonly #unwritten = new Map<string, ExportState>();
   /** Also contains the state files and the locks, and only files that belong to exports. */
   readonly folder: string;

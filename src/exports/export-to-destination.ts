@@ -20,7 +20,10 @@ export interface ExportRun {
   readonly since: Date | undefined;
   /** Value of `_exported_at` in the rows of this run. Always later than in the previous run, even if the clock was set back. */
   readonly exportedAt: Date;
-  /** Whether no run of this export has ever succeeded. */
+  /**
+   * Whether to create a missing folder at the destination: for a backup outside any schedule, and until a run with the present content and
+   * destination has succeeded.
+   */
   readonly first: boolean;
 }
 

@@ -78,12 +78,13 @@ async function inProcess(job: ExportJob, signal: AbortSignal): Promise<ExportRes
 
 const NOT_STARTED = {
   kind: 'failed',
-  hint: 'The machine, or a limit of the service, allows no more processes, memory or open files. Raise the limit, or stop other processes.',
+  hint: 'The machine, or a limit set for leadsync, allows no more processes, memory or open files. Raise the limit, or stop other processes.',
 } as const;
 
 const ENDED: ExportResult = {
   kind: 'failed',
-  message: 'The export process was killed.',
+  message:
+    'The export process ended unexpectedly; another process or the operating system may have killed it.',
   hint: 'The machine may have run out of memory. The next run removes the incomplete files.',
 };
 

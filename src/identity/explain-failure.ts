@@ -45,7 +45,7 @@ function broken(what: string, host: string): LoginFailed {
   return new LoginFailed(
     'unreachable',
     `The login provider at ${host} is overloaded or has an internal error${what && ` (${what})`}.`,
-    'Try again in a minute. If that does not help, see the log of the provider.',
+    "Try again in a minute. If that does not help, see the provider's log.",
   );
 }
 
@@ -162,7 +162,7 @@ function unanswered({ code, cause }: ClientError, host: string): LoginFailed {
   if (code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED')
     return new LoginFailed(
       'token',
-      `UserInfo from ${host} is about another person than the ID token, so leadsync does not accept it.`,
+      `UserInfo from ${host} is about a different person than the ID token, so leadsync does not accept it.`,
       'Log in again. If that does not help, check whether a proxy answers instead of the provider.',
     );
   const body = (detail as { body?: Readonly<Record<string, unknown>> } | undefined)?.body;

@@ -2,9 +2,9 @@
 export interface BreakerPolicy {
   /** Share of the last `JUDGED_BATCHES` batches that must fail for the sink to be held. */
   readonly failureRate: number;
-  /** Number of failed batches in a row that hold the sink, unless a lead was delivered in the last seconds. */
+  /** Number of failed batches in a row that hold the sink, unless a lead was delivered in the last five seconds. */
   readonly consecutiveFailures: number;
-  /** Maximum wait between two probes, unless the destination asks for more, in ms. */
+  /** Maximum wait between two probes, unless the destination asks for more, in ms, before jitter. */
   readonly maxProbeWaitMs: number;
 }
 
@@ -23,7 +23,7 @@ export const JUDGED_BATCHES = 20;
 
 /** Returns how many of the last `JUDGED_BATCHES` batches must fail for the sink to be held. */
 export function failuresToHold({ failureRate }: BreakerPolicy): number {
-  return Math.max(1, Math.ceil(failureRate * JUDGED_BATCHES - 1e-9)); // 0.7 × 20 is a little more than 14
+  return Math.max(1, Math.ceil(failureRate * JUDGED_BATCHES - 1e-9)); // a rounding error in the product must not add a batch
 }
 
 /**

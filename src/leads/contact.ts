@@ -1,4 +1,4 @@
-/** Returns an email address in lower case, without surrounding blanks; empty if there is none. */
+/** Returns an email address in lower case, without surrounding whitespace; empty if there is none. */
 export function normalisedEmail(text: unknown): string {
   return String(text ?? '')
     .trim()

@@ -9,8 +9,8 @@ export interface ContentFacts {
   /** When the lead was created, in ms since 1970; null if `created_at` is unreadable. */
   readonly createdAtMs: number | null;
   /**
-   * The described fields of the lead as JSON, with U+FFFD in place of NUL and lone surrogates, which databases cannot store. Null if
-   * nothing had to be replaced.
+   * The fields that the service's API description lists, as JSON, with U+FFFD in place of NUL and lone surrogates, which databases cannot store. Null
+   * if nothing had to be replaced.
    */
   readonly readable: string | null;
   /** The whole JSON text with the same replacements, for the JSON functions of databases. Null if nothing had to be replaced. */

@@ -42,8 +42,8 @@ export interface Delivery {
   readonly perLead?: MappedFields | undefined;
   /**
    * Whether an earlier attempt may have delivered the lead without leadsync knowing: the attempt ended without an answer, its process was killed, or
-   * the ledger was restored from a backup that does not know the attempt. A sink whose destination recognises no repeats can then ask the destination
-   * before it sends the lead again.
+   * the ledger was restored from a backup that does not contain the attempt. A sink whose destination recognises no repeats can then ask the
+   * destination before it sends the lead again.
    */
   readonly mayHaveArrived?: boolean | undefined;
   /**
@@ -61,7 +61,7 @@ export interface Batch {
   readonly createdAt: Date;
   /** The text of the sink's mapping when the attempt began; undefined if the sink has none. */
   readonly mapping?: string | undefined;
-  /** The fields of the deliveries' mappings, in order; set for the sink if its leads are mapped. */
+  /** The fields of the deliveries' mappings, in order, for the sink; undefined if all leads are sent as received. */
   readonly columns?: readonly MappedColumn[] | undefined;
   /** Oldest first. Never empty. */
   readonly deliveries: readonly Delivery[];

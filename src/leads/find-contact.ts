@@ -25,7 +25,7 @@ function textOf(value: unknown): string | null {
 
 /**
  * Returns a function that says whether a contact matches what a person typed: each word is part of the name or of the email address, in upper or
- * lower case and with or without accents, or the whole text is part of the phone number, in any grouping and with or without the country's prefix.
+ * lower case and with or without accents, or the whole text is part of the phone number, in any grouping and with or without the country code.
  * Returns undefined if the text is too short to search for.
  */
 export function contactMatcher(text: string): ((contact: Contact) => boolean) | undefined {
@@ -33,7 +33,7 @@ export function contactMatcher(text: string): ((contact: Contact) => boolean) | 
     .split(/\s+/)
     .filter((word) => word !== '');
   const digits = /^[\d\s()+./-]+$/.test(text) ? digitsOf(text.replaceAll('(0)', '')) : '';
-  // A number may have been stored with the country's prefix in place of its leading zero.
+  // A number may have been stored with the country code in place of its leading zero.
   const wanted = [digits, digits.replace(/^0+/, '')].filter(({ length }) => length >= MIN_DIGITS);
   if (wanted.length === 0 && words.join('').length < 2) return undefined;
   return ({ name, email, phone }) => {

@@ -26,8 +26,8 @@ export interface LeadAnswer {
 export const MAX_LEAD_ID = 2n ** 63n - 1n;
 
 /**
- * Parses the JSON text of a lead from the ledger. The id is exact even above 2^53. Does not validate the text, because the poll has done so. If the
- * text was not validated, fields may be missing.
+ * Parses the JSON text of a lead from the ledger. The id is exact even above 2^53. Does not validate the text, because the poll that recorded it did.
+ * In a text that was not validated, fields may be missing.
  */
 export function readLead(raw: string): Lead {
   const fields = JSON.parse(raw) as Omit<Lead, 'id'> & { id: unknown };

@@ -60,7 +60,7 @@ export interface ListedBlock {
   readonly hash: string | undefined;
   /** Number of elements, at least 1. */
   readonly size: number;
-  /** Whether the source's last listing contained this block, so that the ledger probably knows it. */
+  /** Whether the source's last listing contained this block, in which case the ledger probably knows it. */
   readonly isRecognised: boolean;
   /** Splits the block and returns its elements. */
   elements(): readonly ListedElement[];

@@ -1,6 +1,6 @@
 /** How many leads a source lists now and has listed before. */
 export interface ListingSize {
-  /** Time of the last complete listing. Undefined if no listing was ever complete, as during the first poll. */
+  /** Time of the last complete listing. Undefined if no listing has ever been complete, for example during the first poll. */
   readonly lastSuccessAt: Date | undefined;
   /** Number of leads in the last complete listing. */
   readonly listed: number;
@@ -10,12 +10,13 @@ export interface ListingSize {
   readonly leads: number;
 }
 
-/** Minimum number of leads that have to vanish from a listing to be a problem, unless the listing is empty. */
+/** Minimum number of leads that must vanish from a listing for this to be a problem, unless the listing is empty. */
 const FEW_LEADS = 20;
 
 /**
- * Returns the former size of a listing that is now empty, or that has lost at least 20 leads and more than half of its maximum size in the
- * last week. Undefined otherwise. A service that removes old leads gradually stays within these limits.
+ * Returns the former size of a listing that has shrunk: its maximum size in the last week if it has since lost at least 20 leads and more than half
+ * of them, or the number of leads ever listed if it is now empty. Undefined otherwise. A service that removes old leads gradually stays within these
+ * limits.
  */
 export function sizeBeforeShrinking({
   lastSuccessAt,

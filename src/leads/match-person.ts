@@ -50,9 +50,7 @@ function anyOf(value: unknown, holds: (one: unknown) => boolean): boolean {
   return false;
 }
 
-/**
- * Returns the parsed JSON. If the text is not JSON, for example because the lead was truncated, returns the text with its escapes decoded.
- */
+/** Returns the parsed JSON. If the text is not JSON, for example because the lead was truncated, returns the text with its `\u` escapes decoded. */
 function parsedOf(raw: string): unknown {
   try {
     return JSON.parse(raw);

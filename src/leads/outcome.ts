@@ -9,7 +9,7 @@ export type Outcome = Delivered | Refused | Unavailable | Untried | LeftOut;
 export interface Delivered {
   readonly kind: 'delivered';
   readonly httpStatus?: number | undefined;
-  /** What the lead became at the destination, if the destination says so. */
+  /** The record or message that the lead became at the destination, if the destination reports it. */
   readonly ref?: DestinationRecord | undefined;
   /**
    * What an operator should know although the lead was delivered, in one plain sentence without text from the lead, such as which of its values the
@@ -36,7 +36,7 @@ export interface Refused {
   readonly reason: string;
   readonly httpStatus?: number | undefined;
   readonly answer?: string | undefined;
-  /** Whether leadsync itself refused the lead, because its mapping failed, so that the destination never saw it. */
+  /** Whether leadsync itself refused the lead because its mapping failed. The destination then never saw it. */
   readonly unsent?: boolean | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface Unavailable {
   readonly retryAfterMs?: number | undefined;
   /** Whether the destination answered that it is gone for good (410). The sink is then paused until an operator resumes it. */
   readonly gone?: boolean | undefined;
-  /** Whether there was no connection, so that leadsync sent no part of the lead. */
+  /** Whether there was no connection, in which case leadsync sent no part of the lead. */
   readonly unsent?: boolean | undefined;
   /** Whether the destination may have the lead, if the sink can tell; otherwise it follows from `unsent` and `httpStatus`. */
   readonly mayHaveArrived?: boolean | undefined;
@@ -96,8 +96,8 @@ export function mayHaveArrived(outcome: Outcome): boolean {
 }
 
 /**
- * Whether a request may have carried the lead, so that the destination may know the delivery's id and content. An untried lead may have been
- * in a part that was refused as a whole.
+ * Whether a request may have carried the lead, in which case the destination may know the delivery's id and content. An untried lead may have been in
+ * a part that was refused as a whole.
  */
 export function mayHaveBeenSent(outcome: Outcome): boolean {
   if (outcome.kind === 'left-out') return false;

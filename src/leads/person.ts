@@ -48,7 +48,7 @@ export interface SinkErasure {
   readonly owed: number;
   /** Leads whose erasure notice the sink refused. leadsync does not retry these notices by itself. */
   readonly refused: number;
-  /** Whether the sink is paused, so that notices wait for an operator. */
+  /** Whether the sink is paused, in which case notices wait for an operator. */
   readonly paused: boolean;
 }
 

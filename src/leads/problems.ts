@@ -1,6 +1,9 @@
 /** A kind of problem. */
 interface ProblemKind {
-  /** `critical` if leads are not polled or not delivered while the problem lasts, otherwise `warning`. */
+  /**
+   * `critical` if, while the problem lasts, leads are not polled, not delivered or not backed up; otherwise `warning`. A sink that an operator may
+   * have stopped on purpose is a `warning`.
+   */
   readonly severity: 'critical' | 'warning';
   readonly means: string;
   /** Whether `alerts.when` has a condition of this name. */

@@ -3,7 +3,7 @@ import type { Quota } from './quota.ts';
 /** Number of leads refused in a row, with none delivered in between, after which a sink is held. */
 export const REFUSALS_BEFORE_HOLD = 5;
 
-/** The beginning of the reason for a hold that the sink's mapping caused, and not its destination. */
+/** The beginning of the reason for a hold that was caused by the sink's mapping and not by its destination. */
 export const MAPPING_FAILS = 'The mapping fails for lead after lead';
 
 /** The health of a sink. The ledger stores it, so every process that delivers shares it. */

@@ -98,7 +98,7 @@ export function isFault(compiled: Expression | ExpressionFault): compiled is Exp
 const FAILURES: Readonly<Record<string, string>> = {
   no_such_key: 'the lead has no',
   index_out_of_bounds: 'the list has no such element',
-  index_out_of_range: 'the text or list is shorter',
+  index_out_of_range: 'the position is beyond the end of the text or list',
   division_by_zero: 'division by zero',
   modulo_by_zero: 'division by zero',
   numeric_overflow: 'the number is too large',

@@ -25,8 +25,8 @@ function cel(): typeof Cel {
 }
 
 /**
- * Limits of an expression. Together with `Effort`, they still do not bound the time of an expression that joins lists in order to be slow. A
- * `MappingProcess` therefore evaluates the expressions that people try out.
+ * Limits of an expression. Even together with `Effort`, they do not bound the time of an expression that is written to be slow by joining
+ * lists. A `MappingProcess` therefore evaluates the expressions that people try out.
  */
 const LIMITS = {
   maxAstNodes: 500,
@@ -158,7 +158,7 @@ export const FUNCTIONS: Readonly<Record<string, OwnFunction>> = {
     result: 'whether a regular expression (RE2) matches part of the text',
     signatures: ['like(string, string): bool'],
     fault: ([, pattern]) => {
-      if (pattern === undefined) return 'the pattern must be a constant text in double quotes';
+      if (pattern === undefined) return 'the pattern must be constant text in double quotes';
       return isPattern(pattern) ? undefined : `"${pattern}" is not a regular expression (RE2)`;
     },
     call: () => isLike,

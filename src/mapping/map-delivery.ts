@@ -6,7 +6,7 @@ import { CompiledMappings } from './compiled-mappings.ts';
 import { type MappingDefinition, textOf } from './definition.ts';
 
 const NOT_COMPILED =
-  'leadsync cannot use the mapping with which the lead may have been sent before: its text was lost, it needs another version, or it uses hash() and `store.client_key` is not set. `leadsync replay` sends the lead under the current mapping.';
+  'leadsync cannot use the mapping with which the lead may have been sent before: its text was lost, it needs another version of leadsync, or it uses hash() and `store.client_key` is not set. `leadsync replay` sends the lead under the current mapping.';
 
 /** Whether `mapDelivery` may change or withhold a lead of a batch. */
 export function isMapped({ mapping, deliveries }: Pick<Batch, 'mapping' | 'deliveries'>): boolean {

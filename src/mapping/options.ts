@@ -21,7 +21,7 @@ const plainText = () =>
     .string()
     .refine(
       (written) => !/\$\{/.test(written),
-      'cannot have a variable (${…}): it would be stored, and shown in messages',
+      'cannot contain a variable (${…}), because its value would be stored and shown in messages',
     );
 
 /** Whether a number cannot have been rounded to another whole number. The YAML parser rounds whole numbers beyond 2^53. Fractions always pass. */
@@ -95,7 +95,7 @@ export function perLeadOption(description: string) {
     .describe(description);
 }
 
-/** Returns the paths of the numbers in a YAML value that lost digits. */
+/** Returns the paths of the numbers in a YAML value that may have been rounded: see `isExact`. */
 function inexactIn(value: unknown, path: readonly PropertyKey[] = []): (readonly PropertyKey[])[] {
   if (typeof value === 'number') return isExact(value) ? [] : [path];
   if (typeof value !== 'object' || value === null) return [];
@@ -104,26 +104,26 @@ function inexactIn(value: unknown, path: readonly PropertyKey[] = []): (readonly
   );
 }
 
-/** Returns a schema for values by name, in which every number must be exactly the one that was written. */
+/** Returns a schema for values by name, in which no number may have been rounded: see `isExact`. */
 const exactValues = () =>
   z.record(z.string(), z.unknown()).superRefine((values, context) => {
     for (const path of inexactIn(values))
       context.addIssue({ code: 'custom', message: `${INEXACT}; put it in quotes`, path: [...path] });
   });
 
-const sampleText = (what: string) => z.string().optional().describe(`${what} of the lead.`);
+const sampleText = (what: string) => z.string().optional().describe(`${what}.`);
 
 const sample = z.strictObject({
   id: z.int().min(0).optional().describe('The id of the lead.'),
   source: sampleText('The name of the source'),
   service_name: sampleText('The name of the service'),
   service_slug: sampleText('The slug of the service'),
-  created_at: sampleText('The creation time'),
+  created_at: sampleText('The creation time of the lead'),
   client_name: sampleText('The name of the client'),
   client_email: sampleText('The email address of the client'),
   client_phone_number: sampleText('The phone number of the client'),
   address: z.string().nullable().optional().describe('The friendly address; null for a lead without one.'),
-  all_details_one_liner: sampleText('The summary'),
+  all_details_one_liner: sampleText('The summary of the lead'),
   answers: z
     .record(z.string(), z.union([z.string(), z.array(z.string())]))
     .optional()

@@ -14,7 +14,7 @@ export interface TestFailure {
   /** What was expected and what the mapping returned, as phrases: `"3"`, `left out`. */
   readonly expected: string;
   readonly actual: string;
-  /** For an unknown field: a question whether a similar one is meant, or a list of the known fields. Empty for other differences. */
+  /** For an unknown field: a question that suggests a similar one, or a list of the known fields. Empty for other differences. */
   readonly suggestion: string;
   /** The expression that failed, if one did. */
   readonly at?: FailurePlace | undefined;

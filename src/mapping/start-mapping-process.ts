@@ -188,7 +188,7 @@ function busy(): MappingEnded {
 function tooSlow(timeoutMs: number): MappingEnded {
   const hint = 'Use fewer nested loops.';
   return new MappingEnded(
-    `It took longer than ${timeoutMs / 1000} s for this lead and was ended.`,
+    `It took longer than ${timeoutMs / 1000} s for this lead and was stopped.`,
     hint,
     true,
   );
@@ -197,5 +197,5 @@ function tooSlow(timeoutMs: number): MappingEnded {
 function tooLarge(): MappingEnded {
   const hint = 'Produce shorter text and lists.';
   const used = `${MAX_BYTES / 1024 ** 2} MB of memory`;
-  return new MappingEnded(`It used more than ${used} for this lead and was ended.`, hint, true);
+  return new MappingEnded(`It used more than ${used} for this lead and was stopped.`, hint, true);
 }

@@ -60,7 +60,7 @@ const OTHERWISE: readonly (readonly [written: RegExp, instead: string])[] = [
   [/[‘’‚‛]/, "this is a typographic quote: type a straight one (')"],
   [/[\u00a0\u2000-\u200f\u202f\u2060\u3000\ufeff]/, 'this is an invisible character: type an ordinary blank'],
   [/^#/, 'for a constant, write { value: … }'],
-  [/\bIN\b/, 'write in in lower case: x in ["a", "b"]'],
+  [/\bIN\b/, 'write the operator in lower case: x in ["a", "b"]'],
   [/\band\b/i, 'write && for "and"'],
   [/\bor\b/i, 'write || for "or"'],
   [/\bnot\b/i, 'write ! for "not", as in !(a in b)'],

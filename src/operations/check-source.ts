@@ -37,7 +37,7 @@ export async function checkSource(
     requireOrigin(source, (await last)?.sources.find((known) => known.name === name)?.origin);
     const found = isTokenNew
       ? `Got a token and read ${listing.read}`
-      : `The login's token works: read ${listing.read} client_secret was not tested; leadsync needs it when that token expires.`;
+      : `The login's token works: leadsync read ${listing.read} client_secret was not tested; leadsync needs it when that token expires.`;
     if (mismatches.length === 0) return { found, leads: listing.leads };
     throw new StoredTokenUnusable(`${mismatches.join(' ')} The client credentials work: ${found}`);
   } catch (error) {

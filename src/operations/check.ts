@@ -42,8 +42,8 @@ export interface CheckResult {
     | 'alerts'
     | 'login';
   /**
-   * Name of the source, sink, export, backup or alert destination. Empty for `data_dir`, `ledger`, `queue` and `login`, of which there is
-   * only one.
+   * Name of the source, sink, export, backup or alert destination; `heartbeat` for the heartbeat. Empty for `data_dir`, `ledger`, `queue`
+   * and `login`, of which there is only one.
    */
   readonly name: string;
   readonly ok: boolean;

@@ -7,7 +7,7 @@ import type { BackfillCost } from './plan.ts';
  * states only what is known.
  */
 export function describeCost({ unit, amount, leads, limit }: LeadCost, quota: Quota | undefined): string {
-  const who = leads === 1 ? 'Each new lead costs' : `Up to ${printCount(leads)} new leads at once cost`;
+  const who = leads === 1 ? 'Each new lead costs' : `Up to ${printCount(leads)} new leads in one batch cost`;
   const cost = `${who} about ${printCount(amount)}`;
   if (quota) {
     const left = printCount(Math.max(0, quota.limit - quota.used));

@@ -21,7 +21,7 @@ function describePlannedSource(source: PlannedSource): string {
     case 'removed':
       return `source ${source.name} is gone: leadsync no longer polls it, and its ${countOf(source.leads, 'lead')} stay`;
     case 'elsewhere':
-      return `source ${source.name} names ${source.origin}, but its leads come from ${source.leads_from}: it is not polled until \`leadsync moved ${source.name}\` confirms that the service has moved; another service needs another source name`;
+      return `source ${source.name} now points to ${source.origin}, but its leads come from ${source.leads_from}: it is not polled until \`leadsync moved ${source.name}\` confirms that the service has moved; another service needs another source name`;
     case 'altered':
       return `source ${source.name}: ${source.options.join(', ')}, from its next poll on`;
   }
@@ -111,7 +111,7 @@ function routingPart(routing: Routing | undefined): string {
 function leftOutPart({ name, options, routing }: Extract<PlannedSink, { kind: 'altered' }>): string {
   const mayJoin = routing ? routing.joining > 0 : options.includes('where');
   return mayJoin
-    ? `; \`leadsync replay --sink ${name} --left-out\` then delivers leads that were left out and belong now`
+    ? `; \`leadsync replay --sink ${name} --left-out\` then delivers leads that were left out and that \`where\` now lets through`
     : '';
 }
 

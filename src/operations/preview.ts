@@ -38,7 +38,7 @@ export async function preview(
   if (!('raw' in mapped)) return { withheld: mapped.reason };
   const sink = openSink(config, clock, () => publicUrl);
   try {
-    // There is no batch yet, so this id replaces its real one.
+    // There is no batch yet, so this id stands in for a real one.
     const batch = { id: 'preview', sink: config.name, createdAt: clock.now(), columns, deliveries: [mapped] };
     return { previews: sink.preview(batch), fields: mapped.fields };
   } finally {
@@ -51,7 +51,7 @@ export function notOwed({ state, reason }: Upcoming, { events, backfill }: SinkC
   if (state === 'skipped') return reason ?? 'no reason was recorded';
   if (state !== undefined) return undefined;
   if (!events.includes('created'))
-    return 'its `events` include only changes, and this lead has not changed since';
+    return 'its `events` do not include `created`, and no change of this lead is owed to it';
   return backfill ? undefined : 'it was listed before the sink was added, and `backfill` is false';
 }
 

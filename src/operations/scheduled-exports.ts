@@ -20,7 +20,7 @@ const LAST_BACK_OFF_MS = 3_600_000;
  */
 const OVERLAP_MS = 3_600_000;
 
-/** Options that affect when an export runs, but neither its content nor its destination. */
+/** Options that affect when an export runs, or how many of its files are kept, but neither its content nor its destination. */
 const WHEN: ReadonlySet<string> = new Set(['every', 'at', 'timezone', 'keep']);
 
 /** Stored instead of the configuration of an export that is no longer configured. */

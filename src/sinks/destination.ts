@@ -10,7 +10,7 @@ export interface DestinationField {
   readonly writable: boolean;
   /** Whether a new record must have a value in this field. */
   readonly required: boolean;
-  /** Maximum characters of its value; absent if the destination states none. */
+  /** Maximum number of characters in its value; absent if the destination states none. */
   readonly maxLength?: number | undefined;
   /** The values that the field accepts, if it does not accept every value of its type. */
   readonly options?: readonly string[] | undefined;

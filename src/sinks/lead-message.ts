@@ -32,21 +32,21 @@ export interface LeadMessage {
 interface MessageForm {
   /** The configured title; undefined for the default. */
   readonly title: string | undefined;
-  /** Whether it is a test event. */
+  /** Whether the lead is the test lead. */
   readonly isTest: boolean;
   readonly leadUrl: SinkParts['leadUrl'];
 }
 
-/** Maximum characters of a title. */
+/** Maximum number of characters in a title. */
 const MAX_TITLE = 140;
-/** Maximum characters of a label. */
+/** Maximum number of characters in a label. */
 const MAX_LABEL = 200;
 
 const TEST_TITLE = 'TEST of leadsync, not a lead';
 
 /**
- * Returns the message about the lead of a delivery: the fields of the sink's mapping, or what is needed to call the client back. Leaves out
- * fields without a value.
+ * Returns the message about the lead of a delivery: the fields of the sink's mapping or, without a mapping, the details of the lead. Leaves
+ * out fields without a value, but keeps empty answers.
  */
 export function leadMessage(delivery: Delivery, { title, isTest, leadUrl }: MessageForm): LeadMessage {
   const { source, leadId, fields } = delivery;

@@ -11,13 +11,13 @@ export interface SinkParts {
   /** The sink's configured name. */
   readonly name: string;
   readonly clock: Clock;
-  /** Maximum batches that are attempted at the same time; the size of connection pools. */
+  /** Maximum number of batches that are attempted at the same time; the size of connection pools. */
   readonly concurrency: number;
   /** Maximum deliveries per batch. 1 turns batching off. */
   readonly batchMax: number;
   /**
-   * Maximum time for one request, transaction or file, in ms. For a request, it includes the headers of the answer; for a request to an API, the
-   * whole answer.
+   * Maximum time for one request, transaction or file, in ms. A request ends with the headers of its answer or, for a request to an API, with
+   * the whole answer.
    */
   readonly timeoutMs: number;
   /** The user agent, `leadsync/0.1.0`, for protocols that have one. */
@@ -71,7 +71,7 @@ export interface StandardField {
   readonly from: string;
   /** Whether the field is sent with the event `created` only. Default: no. */
   readonly once?: boolean;
-  /** Maximum characters; a longer text is cut. */
+  /** Maximum number of characters; a longer text is cut. */
   readonly max?: number;
 }
 

@@ -101,7 +101,7 @@ export interface ErasedRecords {
 
 /** A record that an erasure kept. */
 export interface KeptRecord extends DestinationRecord {
-  /** Why it was kept and what was done to it, as a phrase: `leadsync did not make it; its leadsync fields were emptied`. */
+  /** Why it was kept and what was done to it, as a phrase: `a lead was converted to it`. */
   readonly why: string;
 }
 

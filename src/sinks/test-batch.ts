@@ -5,8 +5,8 @@ import type { Batch } from '../leads/delivery.ts';
 const SOURCE = 'leadsync test';
 
 /**
- * Returns a batch with one test lead, for `Sink.test`. It is easy to recognise: every text says that it is a test, its id is 0, which the service
- * never assigns, and its email domain is reserved (RFC 2606).
+ * Returns a batch with one test lead, for `Sink.test`. It is easy to recognise: its name, service, address and answer say that it is a test,
+ * its id is 0, which the service never assigns, and its email domain is reserved (RFC 2606).
  */
 export function testBatch(sink: string, now: Date): Batch {
   const raw = JSON.stringify(testLead(now));

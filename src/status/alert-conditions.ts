@@ -95,7 +95,7 @@ const SOURCE: readonly Rule<ObservedSource>[] = [
   ['no_poll', 'has a complete poll again.', noPoll],
   [
     'source_refused',
-    "accepts leadsync's login again.",
+    'no longer fails in a way that needs an operator.',
     ({ name, failure }, afterMs) =>
       isRefused(failure) ? wrong(failedPoll(name, failure, true, ALERT_TEXT), afterMs) : undefined,
   ],
@@ -107,7 +107,7 @@ const SOURCE: readonly Rule<ObservedSource>[] = [
   ],
   [
     'leads_rejected',
-    "has no lead that does not match the service's API description in its last complete listing.",
+    'has only valid leads in its last complete listing.',
     ({ name, rejected }, afterMs) =>
       counted(wrong(rejectedLeads(name, rejected, ALERT_TEXT), afterMs), rejected),
   ],
@@ -191,8 +191,8 @@ function noPoll(
   if (!overdueSince) return undefined;
   // One cause, one alert: source_refused reports it. `unknown` keeps an alert that was already sent.
   if (isRefused(failure) && limits.source_refused !== undefined) return 'unknown';
-  const before = lastSuccessAt ? '' : ' since leadsync started';
-  const why = failure ? ` The last one failed: ${failure.reason}` : '';
+  const before = lastSuccessAt ? ' in time' : ' since leadsync started';
+  const why = failure ? ` The last poll failed: ${failure.reason}` : '';
   const message = `${name}: no poll has completed${before}, so leadsync does not see new leads.${why}`;
   const nextStep =
     failure?.hint || '`leadsync check` tries now and shows why; `leadsync status` shows the last poll.';
@@ -242,7 +242,7 @@ function carrierDown({ carrier }: AlertInputs, afterMs: number): ActiveCondition
 
 function ledgerFails({ ledger }: AlertInputs, afterMs: number): ActiveCondition | undefined {
   if (!ledger) return undefined;
-  const message = `The ledger fails, so leadsync records and delivers nothing: ${ledger.reason}`;
+  const message = `The ledger fails, so leadsync neither records nor delivers: ${ledger.reason}`;
   const nextStep = ledger.hint || 'See the log, and check whether the disk is full.';
   return wrong({ message, nextStep }, afterMs);
 }

@@ -36,7 +36,7 @@ export async function batchWaits(
 }
 
 /**
- * Returns the latest time until which a due delivery waits for its batch to fill. The rule is that of a claim: deliveries that do not fill
+ * Returns the latest time until which a due delivery waits for its batch to fill. The rule is that for claims: deliveries that do not fill
  * a batch wait for `waitMs` after they were owed. Returns undefined if the delivery is in a batch, is not due, or has waited that long.
  */
 export function batchWaitEnd(

@@ -46,7 +46,7 @@ function explain(health: SinkHealth, policy: BreakerPolicy, most: number | null)
       ? null
       : `${failures} of its last ${countOf(recent.length, 'batch', 'batches')} failed. It is held when ${failuresToHold(policy)} of the last ${JUDGED_BATCHES} fail.`;
   if (!isRecovering) return rate;
-  const recovery = `It recovers from a hold: ${countOf(places, 'batch', 'batches')} at a time now, and one more with each answer, up to ${most}.`;
+  const recovery = `It is recovering from a hold: it gets ${countOf(places, 'batch', 'batches')} at a time now, and one more with each answer, up to ${most}.`;
   return rate === null ? recovery : `${recovery} ${rate}`;
 }
 

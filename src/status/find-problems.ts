@@ -75,7 +75,7 @@ function restored({ restoredAt, now, command }: ProblemContext): Problem[] {
 
 /** Returns the codes of the problems of one sink, by which pages mark it. */
 export function sinkProblemCodes(sink: SinkView, now: Date): StatusCode[] {
-  // The context affects only the texts.
+  // The context affects only the wording.
   const context = { now, command: commandInText, running: true, queued: false };
   return findSinkProblems(sink, context).map(({ code }) => code);
 }
@@ -105,7 +105,7 @@ export function findStateProblems(
         problem(
           'sink_new',
           name,
-          `${name} is new: leadsync starts to deliver to it at the next start.`,
+          `${name} is new: leadsync delivers to it after its next start or reload.`,
           `${command('run')} starts leadsync.`,
         ),
       ];
@@ -151,7 +151,7 @@ function retrying(name: string, status: SinkView['status'], { now, command }: No
 /** Finds due deliveries that leadsync does not attempt although the sink is neither held nor paused. */
 function stuck({ name, state, config, status }: SinkView, context: SinkContext): Problem[] {
   if ((state !== 'healthy' && state !== 'retrying') || !config || !status?.dueSince) return [];
-  // A slow destination may have all batches that are in flight until their timeout.
+  // A slow destination may keep every batch in flight until its timeout.
   const graceMs = config.batch.waitMs + (context.running ? config.timeoutMs : 0) + LATE_MS;
   const late = (at: Date | undefined) => at === undefined || context.now.getTime() - at.getTime() > graceMs;
   // A backlog that drains is not a problem, however long it is.
@@ -161,7 +161,7 @@ function stuck({ name, state, config, status }: SinkView, context: SinkContext):
     problem(
       'leads_stuck',
       name,
-      `${name}: ${waiting(status.pending)}, ${due}, and leadsync delivers nothing.`,
+      `${name}: ${waiting(status.pending)}, ${due}, but leadsync delivers nothing.`,
       likelyCause(context),
     ),
   ];
@@ -170,7 +170,7 @@ function stuck({ name, state, config, status }: SinkView, context: SinkContext):
 function likelyCause({ running, queued, command }: SinkContext): string {
   if (!running) return `No leadsync is running: ${command('run')} starts it.`;
   if (!queued) return SEE_LOG;
-  return `Either Redis does not answer (${command('check')} tests it), or a run --no-deliver has no running ${command('worker')}.`;
+  return `Either Redis does not answer (${command('check')} tests it), or leadsync runs with --no-deliver and no ${command('worker')} is running.`;
 }
 
 function findExportProblems(view: ExportView, context: ProblemContext): Problem[] {

@@ -13,7 +13,7 @@ export function fixCredentials(
   const beginning = `sinks.${sink}.`;
   const own = secrets.filter(({ path }) => path.startsWith(beginning));
   if (own.length === 0)
-    return `Allow leadsync at the destination, or give the sink its credentials, then ${command('reload')}`;
+    return `Give leadsync access at the destination, or give the sink its credentials, then ${command('reload')}`;
   const options = own.map((one) => `\`${one.path.slice(beginning.length)}\` (${originOf(one)})`).join(', ');
   const applied = [
     own.some(({ file }) => file !== undefined) && `${command('reload')} applies a changed file`,

@@ -105,7 +105,7 @@ export function lowDisk({ freeBytes, minFreeBytes }: DiskSpace): Found {
     'disk_low',
     null,
     `The disk of the data directory has ${printBytes(freeBytes)} of free space, less than ${printBytes(minFreeBytes)} (\`ledger.min_free\`).`,
-    'Free space, or enlarge the disk: when it is full, leadsync polls and delivers nothing. `retention` limits the growth of the ledger; `keep` limits that of exports and backups.',
+    'Free space, or enlarge the disk: when it is full, leadsync neither polls nor delivers. `retention` limits the growth of the ledger; `keep` limits that of exports and backups.',
   );
 }
 
@@ -208,9 +208,9 @@ export function rejectedLeads(name: string, rejected: number, { command }: TextO
   return problem(
     'leads_rejected',
     name,
-    `${name}: ${countOf(rejected, 'lead')} of the last complete listing ${doNot} match the service's API description and ${were} rejected.`,
-    `No sink gets them. ${command('rejected')} shows why. ${remedy}`,
-    `No sink gets them. ${remedy}`,
+    `${name}: ${countOf(rejected, 'lead')} in the last complete listing ${doNot} match the service's API description and ${were} rejected.`,
+    `No sink gets rejected leads. ${command('rejected')} shows why. ${remedy}`,
+    `No sink gets rejected leads. ${remedy}`,
   );
 }
 

@@ -3,8 +3,8 @@ import { PROBLEMS, type StatusCode } from '../leads/problems.ts';
 import type { ExportView } from './export-view.ts';
 
 /**
- * A problem in whole sentences, with its next step. `about` names the source, sink or export, or is null. The texts can contain text
- * from outside, which the caller must escape for its medium.
+ * A problem in whole sentences, with its next step. `about` names the source, sink or export, or is null. The message and
+ * the steps can contain text from outside, which the caller must escape for its medium.
  */
 export interface Problem {
   readonly code: StatusCode;
@@ -78,7 +78,7 @@ export function listOf(found: Problem | undefined): Problem[] {
   return found ? [found] : [];
 }
 
-/** Formats a command in backticks, for a text whose commands are rewritten later for this installation. */
+/** Formats a command in backticks, for text whose commands are rewritten later for this installation. */
 export function commandInText(words: string): string {
   return `\`leadsync ${words}\``;
 }

@@ -101,7 +101,7 @@ function latePoll({ name, config, status }: SourceView, { now, running }: Source
       : `by cron ${JSON.stringify(schedule.cron)}${schedule.timezone ? ` (${schedule.timezone})` : ''}`;
   const last = lastAt
     ? `but was last polled ${printMomentAndAge(lastAt, now)}`
-    : `and no poll has started since the clock was set back: the last one has the time ${printMoment(poll.startedAt)}`;
+    : `and no poll has started since the clock was set back: the last one is dated ${printMoment(poll.startedAt)}`;
   return [problem('poll_late', name, `${name} should be polled ${when}, ${last}.`, SEE_LOG)];
 }
 

@@ -6,7 +6,7 @@ export interface ExportRuns {
   readonly madeAt: Date | undefined;
   /** When the next run or retry is due; undefined until its state has been read. */
   readonly dueAt: Date | undefined;
-  /** Size of the last successful run in bytes; undefined before the first. */
+  /** Size of the output of the last successful run, in bytes; undefined before the first run. */
   readonly bytes: number | undefined;
   /** Number of failed runs since the last successful run. */
   readonly failures: number;
@@ -74,7 +74,7 @@ export class ExportMetrics {
     );
     make.gauge(
       `leadsync_${kind}_bytes`,
-      `Size of the last successful run of ${one}; 0 before the first.`,
+      `Size of the output of the last successful run of ${one}; 0 before the first.`,
       by,
       async (gauge) => {
         for (const name of this.names) gauge.set({ [kind]: name }, (await runsOf(name)).bytes ?? 0);

@@ -69,7 +69,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const backlog = new BacklogMetrics(make, options.sinks, { read, now, patienceMs: LEDGER_TIMEOUT_MS });
   const carrierUp = make.gauge('leadsync_carrier_up', '0 while the queue does not work.');
   carrierUp.set(1);
-  const ledgerFailures = make.counter('leadsync_ledger_failures_total', 'Failures of the ledger.');
+  const ledgerFailures = make.counter('leadsync_ledger_failures_total', 'Ledger failures.');
   addDiskMetrics(make, options.disk);
   const config = new ConfigMetrics(make, options.now);
   const exports = new ExportMetrics(make, 'export', options.exports, options.exportRuns);

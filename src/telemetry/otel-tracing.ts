@@ -179,9 +179,9 @@ function reportFailures(exporter: SpanExporter, emit: Emit): SpanExporter {
 /** Describes an error without the receiver's own text, which can contain anything. */
 function reasonOf(error: unknown): string {
   const { code } = (error ?? {}) as { code?: unknown };
-  if (typeof code === 'number') return `The receiver of traces answered ${code}.`;
-  if (codeOf(error) === undefined) return 'The receiver of traces did not answer.';
-  return `The receiver of traces ${networkFailure(error).what}.`;
+  if (typeof code === 'number') return `The trace receiver answered ${code}.`;
+  if (codeOf(error) === undefined) return 'The trace receiver did not answer.';
+  return `The trace receiver ${networkFailure(error).what}.`;
 }
 
 /**

@@ -179,6 +179,6 @@ test('a page is shown although nobody can say how leadsync is, and the log is to
 
 /** Returns the addresses to which an error page leads on. */
 function waysOn(html: string): (string | undefined)[] {
-  const [nav = ''] = /<nav[^>]*aria-label="Ways on">.*?<\/nav>/s.exec(html) ?? [];
+  const [nav = ''] = /<nav[^>]*aria-label="Where to go next">.*?<\/nav>/s.exec(html) ?? [];
   return [...nav.matchAll(/href="([^"]*)"/g)].map(([, address]) => address);
 }

@@ -137,7 +137,7 @@ describe('Slack', () => {
       'Next: Mend the destination.',
       'See docs/operating.md#sink-held',
       '',
-      'Over after 1 h 30 min: main is polled again. It had started at 2026-11-20 09:00 UTC.',
+      'Over after 1 h 30 min: main is polled again. The condition had started at 2026-11-20 09:00 UTC.',
     ]);
   });
 });
@@ -215,7 +215,7 @@ describe('e-mail', () => {
   });
 
   test.each([
-    ['a wrong password', { AUTH: '535 canary' }, 'rejects the user or the password (535)'],
+    ['a wrong password', { AUTH: '535 canary' }, 'rejects the user name or the password (535)'],
     ['a wrong receiver', { RCPT: '550 canary' }, 'rejects the sender, a recipient or the message (550)'],
     [
       'a mail that it does not want',

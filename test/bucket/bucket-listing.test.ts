@@ -42,6 +42,6 @@ test.each([
   await begun.promise;
   await vi.advanceTimersByTimeAsync(300_000);
   expect((await failure)?.message).toMatch(
-    /^The bucket exports at 127\.0\.0\.1:\d+ takes too long for a listing/,
+    /^The bucket exports at 127\.0\.0\.1:\d+ takes too long to answer/,
   );
 });

@@ -215,7 +215,7 @@ test.each<[string, string[], ...string[]]>([
   [
     'a constant of nothing',
     ['fields: { a: { value: «}, b: { value: "" }, c: { value: ~ } }'],
-    'sinks.p.fields.a.value: has no value; write "" for an empty text, or null for no value',
+    'sinks.p.fields.a.value: has no value; write "" for empty text, or null for no value',
   ],
   [
     'a channel that YAML takes for a comment',
@@ -225,7 +225,7 @@ test.each<[string, string[], ...string[]]>([
   [
     'an option with a constant of nothing',
     ['note:', '  value:«'],
-    'sinks.p.note.value: has no value; write "" for an empty text, or null for no value',
+    'sinks.p.note.value: has no value; write "" for empty text, or null for no value',
   ],
   [
     'a list in place of an expression',
@@ -251,7 +251,7 @@ test.each<[string, string[], ...string[]]>([
   [
     'a test whose lead is refused, at the expression',
     ['fields: { a: answers.«rooms }', 'tests: [{ name: x, gives: {} }]'],
-    'sinks.p.fields.a: the test "x" is refused: the lead has no `rooms`; use answer("…"), .? or default(…) for what a lead may lack, or `invalid: drop`',
+    'sinks.p.fields.a: the lead of the test "x" is refused: the lead has no `rooms`; use answer("…"), .? or default(…) for what a lead may lack, or `invalid: drop`',
   ],
   [
     'a number sign that begins a comment',
@@ -311,7 +311,7 @@ test.each<[string, string[], ...string[]]>([
       'tests:',
       '  - { name: x, lead: { client_name: Ana }, gives: { a: «Eva, b: 4711, c: «1 } }',
     ],
-    'sinks.p.tests[0].gives.a: the test "x" expects "Eva", and the result is "Ana"; `leadsync test` shows all of them',
+    'sinks.p.tests[0].gives.a: the test "x" expects "Eva", and the result is "Ana"; `leadsync test` shows every difference',
     'sinks.p.tests[0].gives.c: the test "x" expects 1, and the result is no such field; did you mean "a"?',
   ],
   [
@@ -320,8 +320,8 @@ test.each<[string, string[], ...string[]]>([
       'where: lead.id == 4711',
       'tests: [{ name: x, left_out: «true }, { name: «y, lead: { id: 5 }, gives: {} }]',
     ],
-    'sinks.p.tests[0].left_out: the test "x" expects left out, and the result is not left out; `leadsync test` shows all of them',
-    'sinks.p.tests[1].name: the test "y" expects not left out, and the result is left out; `leadsync test` shows all of them',
+    'sinks.p.tests[0].left_out: the test "x" expects left out, and the result is not left out; `leadsync test` shows every difference',
+    'sinks.p.tests[1].name: the test "y" expects not left out, and the result is left out; `leadsync test` shows every difference',
   ],
   [
     'a test that expects nothing',
@@ -390,7 +390,7 @@ test('faults of such an option are at its characters, and its text has no variab
     expect.stringMatching(/^10:16: sinks\.p\.note: .*client_name/),
   ]);
   expect(faultsOf(sink('note: { value: "${NOTE}" }'), { NOTE: 'hello' })).toEqual([
-    expect.stringMatching(/sinks\.p\.note.*cannot have a variable/),
+    expect.stringMatching(/sinks\.p\.note.*cannot contain a variable/),
   ]);
   expect(faultsOf(sink('note: { from: lead.key, once: true }'))).toEqual([
     expect.stringMatching(/sinks\.p\.note.*once/),

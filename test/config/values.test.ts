@@ -182,7 +182,7 @@ describe('from a file', () => {
       `${folder}: is a folder; name the file in it`,
     );
     expect(() => loadConfig('/dev/zero', { sinkTypes: pigeons, env: {} })).toThrow(
-      '/dev/zero: is a named pipe or a device; use a regular file: each reload reads it again',
+      '/dev/zero: is a named pipe or a device; use a regular file, since each reload reads it again',
     );
   });
 });

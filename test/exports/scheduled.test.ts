@@ -100,7 +100,7 @@ describe('an export by its name', () => {
     for (const name of others) writeFileSync(join(install.folder, 'out', name), '');
     for (let at = 0; at < 4; at += 1) {
       const said = await made(install);
-      expect(said.includes('Older ones removed: 1')).toBe(at >= 2);
+      expect(said.includes('Older exports removed: 1')).toBe(at >= 2);
       install.clock.jump(HOUR_MS);
     }
     const kept = ['nightly-20261120T120000Z.parquet', 'nightly-20261120T130000Z.parquet'];

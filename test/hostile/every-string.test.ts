@@ -68,7 +68,7 @@ test(`a created_at or an id of each of them is set aside with its reason, keeps 
   expect(new Set(kept)).toEqual(new Set(raws));
   const status = await scene.run('status');
   expect(status.stdout).toContain(
-    `main: ${raws.length.toLocaleString('en')} leads of the last complete listing do not match`,
+    `main: ${raws.length.toLocaleString('en')} leads in the last complete listing do not match`,
   );
   const trace = await scene.run('trace', '800001');
   expect(trace.stdout).toContain('created_at: is not an ISO 8601 date-time');

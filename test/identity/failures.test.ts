@@ -69,7 +69,7 @@ const FAULTS: readonly [what: string, fault: Fault, reason: string, message: str
     token(500, '{"error":"server_error"}'),
     'unreachable',
     'an internal error (status 500)',
-    'log of the provider',
+    "provider's log",
   ],
   ['is overloaded', token(503, '<h1>busy', 'text/html'), 'unreachable', 'error (status 503)', 'minute'],
   [
@@ -182,7 +182,7 @@ const FAULTS: readonly [what: string, fault: Fault, reason: string, message: str
   ],
   ['keeps UserInfo closed', userinfo(403), 'protocol', 'read UserInfo (status 403)', 'into the ID token'],
   ['has a broken UserInfo', userinfo(502), 'unreachable', '(status 502)', 'minute'],
-  ['mixes up people', userinfo(200, '{"sub":"another"}'), 'token', 'about another person', 'Log in again'],
+  ['mixes up people', userinfo(200, '{"sub":"another"}'), 'token', 'a different person', 'Log in again'],
 ];
 
 test.each(FAULTS)('a provider that %s is reported as what it is', async (_, fault, reason, message, hint) => {

@@ -48,7 +48,7 @@ test('an expression that takes too long is ended, and the next one is evaluated'
   const worker = aWorker({ timeoutMs: 2_000 });
   const late = worker.run('try', { delivery: large, expression: toTry(ENDLESS) });
   await expect(late).rejects.toMatchObject({
-    message: 'It took longer than 2 s for this lead and was ended.',
+    message: 'It took longer than 2 s for this lead and was stopped.',
     isTooMuch: true,
   });
   // On a busy machine, even a short expression may take longer than that.
@@ -63,7 +63,7 @@ test('an expression that takes too long is ended, and the next one is evaluated'
 test('an expression that takes too much memory ends neither this process nor the next expression', async () => {
   const worker = aWorker();
   await expect(worker.run('try', { delivery: large, expression: toTry(HUGE) })).rejects.toMatchObject({
-    message: 'It used more than 384 MB of memory for this lead and was ended.',
+    message: 'It used more than 384 MB of memory for this lead and was stopped.',
     isTooMuch: true,
   });
   const delivery = sampleDelivery({});

@@ -91,7 +91,7 @@ describe('a fault of a sink that writes to people is told with what to do', () =
     [
       'a token that is not of a bot',
       ['type: slack', 'token: xoxp-1', 'channel: { value: C0123456789 }'],
-      '9:12: sinks.p.token: must be a bot token in one line: it begins with xoxb-',
+      '9:12: sinks.p.token: must be a bot token on one line: it begins with xoxb-',
     ],
     ...["''", 'not an address', 'a@example.com; Ben', '5'].map((to): [string, string[], string] => [
       `the recipients ${to}`,

@@ -78,7 +78,7 @@ test.each([
   ],
   [
     403,
-    'Allow leadsync at the destination, or give the sink its credentials, then `leadsync reload`. Nothing is lost',
+    'Give leadsync access at the destination, or give the sink its credentials, then `leadsync reload`. Nothing is lost',
     [],
   ],
   [404, 'Fix the destination. Nothing is lost', [{ path: 'sinks.crm.secret', variables: ['X'], file: FILE }]],

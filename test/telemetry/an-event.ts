@@ -170,7 +170,7 @@ const examples: Examples = {
     hint: 'Check its address and secret in `alerts.heartbeat`.',
   },
   'heartbeat-recovered': { type: 'heartbeat-recovered' },
-  'traces-unsent': { type: 'traces-unsent', reason: 'The receiver of traces answered 503.' },
+  'traces-unsent': { type: 'traces-unsent', reason: 'The trace receiver answered 503.' },
   'alerts-unkept': { type: 'alerts-unkept', reason: 'ENOSPC' },
   'check-failed': { type: 'check-failed', sink: 'crm', reason: 'It answered 401.', hint: 'See the secret.' },
   'export-made': {

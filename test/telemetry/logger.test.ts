@@ -58,7 +58,7 @@ test('the sentences read as an operator would say them', () => {
   write(anEvent('sink-recovered', { heldMs: 4_140_000 }));
   write(anEvent('leads-rejected', { reasons: ['id: It stands there twice.', 'client_name: is missing'] }));
   expect(lines().map((line) => line['msg'])).toEqual([
-    'leadsync 1.2.3 runs: 1 source, 2 sinks, carrier bullmq, data in /data.',
+    'leadsync 1.2.3 has started: 1 source, 2 sinks, carrier bullmq, data in /data.',
     'Source main: 2 new and 1 changed of 3 leads, 1 rejected, in 0.8 s.',
     'Source main: the listing has not changed.',
     'Source main: the poll failed (2 in a row). The listing broke off. Nothing to do. Next attempt in 1.5 s.',

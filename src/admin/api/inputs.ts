@@ -186,7 +186,7 @@ export const replayBody = z.strictObject({ sink: z.string().describe('Sink that 
 /** Body of an expression to try. The operation checks whether the lead and the sink exist. */
 export const expressionBody = z
   .strictObject({
-    expression: z.string().min(1).describe('An expression, as in `where` and `fields` of a sink.'),
+    expression: z.string().min(1).describe("An expression, as in a sink's `where` and `fields`."),
     sink: z.string().optional().describe('Sink whose `region` applies. If absent, no region applies.'),
     source: z.string().optional().describe('Source of the lead.'),
     lead: lead.optional().describe('Lead id. If absent, the sample lead of `tests`.'),

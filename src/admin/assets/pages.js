@@ -1,4 +1,4 @@
-// All scripts of the pages. Every page can be read, and every action works, without them.
+// The script of every page. Every page can be read, and every action works, without scripts; only the charts need them.
 (() => {
   const live = () => document.getElementById('live');
   const offline = document.getElementById('offline');

@@ -36,7 +36,7 @@ export const DeliveryRow = z.object({
   settled_at: time.nullable(),
   /** Whether the delivery was dead until an operator discarded it. `reason` then contains the note, and why the delivery was dead. */
   discarded: z.boolean(),
-  /** What the lead became at the destination; null if the destination did not say. */
+  /** The record that the lead became at the destination; null if the destination reported none. */
   ref: z.object({ object: z.string(), id: z.string(), url: z.string().nullable() }).nullable(),
   /** Number of attempts that the ledger has on record. `retention` removes the attempts of settled deliveries. */
   attempts_made: count,
@@ -60,7 +60,7 @@ export const DeliveryFilter = z.object({
   lead: leadId.optional(),
   delivery: z.string().optional(),
   state: SelectedState.optional(),
-  /** Part of the reason (upper and lower case are equal), or the HTTP status of the last attempt. */
+  /** Part of the reason, ignoring case, or the HTTP status of the last attempt. */
   reason: z.string().trim().min(1).max(200).optional(),
   /** Inclusive start of the time range in which the delivery was delivered; `delivered_until` is its exclusive end. */
   delivered_since: time.optional(),
@@ -89,8 +89,8 @@ export const ReplayTotals = z.object({
 });
 
 /**
- * Result of cancelling a sink's replays: number of deliveries that were skipped, that stay because they are being attempted, and that stay
- * because the sink would otherwise miss a version that it was owed before.
+ * Result of cancelling a sink's replays: the numbers of deliveries that were skipped, that stay because they are being attempted, and that
+ * stay because the sink would otherwise miss a version that it was owed before.
  */
 export const ReplayCancellation = z.object({ cancelled: count, attempted: count, needed: count });
 

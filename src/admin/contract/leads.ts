@@ -47,7 +47,7 @@ export const PersonSearch = z.object({
   source: z.string().optional(),
 });
 
-/** A lead, with the contact from its newest version that matches. Contains personal data. */
+/** A lead, with the contact details from the newest version that matches. Contains personal data. */
 const FoundLead = LeadRow.extend({
   client_name: z.string().nullable(),
   client_email: z.string().nullable(),

@@ -125,7 +125,7 @@ const BackupOverview = ExportOverview.omit({ export: true, rows: true }).extend(
 
 /**
  * Time taken to deliver to a sink the leads that were first seen in the last 24 hours: median and 95th percentile, in seconds. Excludes
- * backfills, and leads that already existed when leadsync first listed their source.
+ * backfills, and leads that already existed when leadsync first polled their source.
  */
 export const SpeedToLead = z.object({
   sink: z.string(),

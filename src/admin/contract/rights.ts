@@ -88,7 +88,7 @@ export function noRole({ who, via }: PersonWithoutRole): RequestError {
     403,
     'no-role',
     `You are logged in as ${who}, but \`admin.oidc\` in leadsync's configuration gives you no role.`,
-    `An administrator can add \`${yamlKey(who)}: viewer\` under \`admin.oidc.roles\` in the configuration, or one of your groups under \`group_roles\`. A change of your groups takes effect at the next login.`,
+    `An administrator can add \`${yamlKey(who)}: viewer\` under \`admin.oidc.roles\` in the configuration, or one of your groups under \`group_roles\`. A change to your groups takes effect at the next login.`,
   );
 }
 

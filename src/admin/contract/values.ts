@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * What the shapes in this folder have in common. The API returns them as JSON, and the pages render them. Fields are named as in the store
- * (docs/store.md). Only `Content` and `LeadPreviews` hold a lead's content.
+ * (docs/store.md). Lead content is only in `Content`, `LeadPreviews`, `FoundLeads`, `RejectedContent` and `TriedExpression`.
  */
 
 /** A time: UTC, `YYYY-MM-DDTHH:MM:SS.sssZ`. */
@@ -11,7 +11,7 @@ export const time = z.iso.datetime({ precision: 3 });
 /** Lead id, up to 2^63 − 1. It is text, because a JSON number above 2^53 loses digits. */
 export const leadId = z.string().regex(/^\d{1,19}$/);
 
-/** A number of things. */
+/** A count: a whole number that is not negative. */
 export const count = z.int().nonnegative();
 
 /** Order of a list, by time. */

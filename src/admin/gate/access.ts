@@ -35,8 +35,8 @@ export interface AccessOptions {
   /** Whether an address is that of a trusted proxy. */
   readonly isProxy: (address: string) => boolean;
   /**
-   * Whether only this machine can connect. If others can and no token is configured, the server rejects every request that needs a
-   * credential.
+   * Whether only this machine can connect. If others can, and no token, trusted header or OpenID provider is configured, the server rejects
+   * every request that needs a credential.
    */
   readonly loopback: boolean;
   /** The address at which people open the pages, without a trailing slash; undefined if the configuration does not name it. */

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * Limits a server to `max` open connections. When a further client connects, closes the connection that has been idle longest (since
- * its last response, or since it was opened), so that idle clients cannot lock out probes and readers.
+ * Limits a server to `max` open connections. When a further client connects, closes the connection whose last response, or opening if
+ * there was none, was the longest ago, so that idle clients cannot lock out probes and readers.
  */
 export function limitConnections(server: FastifyInstance['server'], max: number): void {
   const open = new Set<Socket>();

@@ -64,7 +64,7 @@ export function declareIds(command: Command): void {
 /** Refuses an empty reason, which every delivery would contain. @throws CommandFailure */
 function readReason(text: string): string {
   if (text.trim() !== '') return text.trim();
-  throw new CommandFailure(ExitCode.usage, '--reason needs a text or an HTTP status.');
+  throw new CommandFailure(ExitCode.usage, '--reason needs text or an HTTP status.');
 }
 
 /** Parses a lead id without loss of precision. @throws CommandFailure */
@@ -92,8 +92,8 @@ export function refuseAllWithSelection(all: boolean | undefined, chosen: boolean
   if (!all || !chosen) return;
   throw new CommandFailure(
     ExitCode.usage,
-    '--all selects everything, but other options of this command select a part.',
-    'Remove one of the two.',
+    '--all selects everything, but other options of this command narrow the selection.',
+    'Remove --all, or the other options.',
   );
 }
 

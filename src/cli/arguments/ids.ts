@@ -10,7 +10,7 @@ import { ExitCode } from '../shell/exit-code.ts';
 
 /** Maximum number of ids in a list. */
 const MAX_IDS = 10_000;
-/** Maximum length of a list, in characters. It leaves room for more characters per id than any id has. */
+/** Maximum length of a list on standard input, in characters. It leaves room for more characters per id than any id has. */
 const MAX_CHARACTERS = MAX_IDS * 300;
 
 /** Matches a delivery id: `sink:source:lead:version:hash`, possibly with more parts. */

@@ -37,6 +37,6 @@ function readSubject(text: string): Subject {
     ExitCode.usage,
     // Does not quote the text, which may be a name, because output may be stored.
     'This is not a lead id, email address or phone number.',
-    'A phone number begins with + or 0.',
+    'Begin a phone number with + or 0.',
   );
 }

@@ -31,7 +31,7 @@ export const command = defineCommand<Options>({
     'leadsync backup nightly',
   ],
   notes:
-    'A backup is one file, named after the time: a checked copy of the ledger, with the journal of erasures, the audit log, the states of alerts and exports, and encrypted tokens. It holds personal data, and only its owner can read it. leadsync may be running; its deliveries do not wait.\nWithout --to, the command makes the named backup from the configuration now, or all of them; this counts as a scheduled run. The configuration itself and its secrets are not in a backup. `leadsync restore` restores one; docs/backup.md says more.',
+    'A backup is one file, named after the time: a checked copy of the ledger, with the journal of erasures, the audit log, the states of alerts and exports, and encrypted tokens. It holds personal data; in a folder, only its owner can read it. leadsync may be running; its deliveries do not wait.\nWithout --to, the command makes the named backup from the configuration now, or all of them; this counts as a scheduled run. The configuration itself and its secrets are not in a backup. `leadsync restore` restores one; docs/backup.md says more.',
   declare: (command) =>
     command
       .option('--to <place>', 'a folder, which is created if missing, or s3://bucket/folder')
@@ -40,7 +40,7 @@ export const command = defineCommand<Options>({
     if (options.to !== undefined && name !== undefined)
       throw usage('--to and the name of a backup cannot be combined.', 'Remove one of the two.');
     if (options.keep !== undefined && options.to === undefined)
-      throw usage('--keep needs --to.', 'The configuration decides how many backups it keeps.');
+      throw usage('--keep needs --to.', 'For configured backups, set `keep` in the configuration.');
     if (options.to === '') throw usage('--to is empty.', 'Name a folder, or s3://bucket/folder.');
     if (options.to !== undefined) {
       const config = readableConfigOf(options, surroundings);
@@ -113,7 +113,7 @@ async function stoppable(work: (signal: AbortSignal) => Promise<ExportResult>): 
   return work(stop.signal).finally(() => stop.release());
 }
 
-/** Prints the result. @throws CommandFailure if there is no backup */
+/** Prints the result. @throws CommandFailure if no backup was made */
 function report({ name }: ExportConfig, result: ExportResult, { stdout }: Surroundings): void {
   switch (result.kind) {
     case 'made': {

@@ -9,7 +9,7 @@ import { ExitCode } from '../shell/exit-code.ts';
 import { lastDeclaration } from '../shell/last-recorded-config.ts';
 import { printWarnings } from '../shell/print-warnings.ts';
 
-/** `leadsync check`: checks whether every source and destination can be reached. Changes nothing. Continues after failures. */
+/** `leadsync check`: checks whether every source and destination can be reached. Delivers nothing. Continues after failures. */
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync check', "leadsync check --json | jq '.[] | select(.ok | not)'"],
   notes: 'Exit 0 if every check passes, else 69.',

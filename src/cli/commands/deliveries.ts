@@ -175,7 +175,7 @@ function explanation(
       nextAttemptAt <= now
         ? ((sink && WAITS_FOR[sink]) ??
             (batchUntil
-              ? `waits for its batch until ${printMomentAndAge(batchUntil, now)} at most`
+              ? `waits for its batch until ${printMomentAndAge(batchUntil, now)} at the latest`
               : 'due now'))
         : `next attempt ${printMomentAndAge(nextAttemptAt, now)}`,
     );

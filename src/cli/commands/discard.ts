@@ -83,7 +83,7 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
   command
     .requiredOption(
       '--note <text>',
-      `why they are given up: at most ${MAX_NOTE} characters, without personal data`,
+      `why the deliveries are given up: at most ${MAX_NOTE} characters, without personal data`,
     )
     .option('--sink <name>', 'only deliveries to this sink');
   declareFilter(command, surroundings, 'owed');

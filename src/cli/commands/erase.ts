@@ -77,7 +77,7 @@ function noPersonFound(given: string | undefined, { unasked }: PersonToErase): C
     : new CommandFailure(
         ExitCode.notDone,
         `The ledger holds no person with that id, address or number.${unaskedSinks(unasked)}`,
-        'If the person was erased before, or `retention` removed the content, the ledger has only the lead id. Find the id in a place that still has the data of the person, and erase by that id.',
+        "If the person was erased before, or `retention` removed the content, the ledger has only the lead id. Find the id in a place that still has the person's data, and erase by that id.",
       );
 }
 
@@ -86,7 +86,7 @@ function unaskedSinks(sinks: readonly string[]): string {
 }
 
 function unsearched(sink: string): string {
-  return `Sink ${printable(sink)} could not be searched, so it may have more leads of this person, which the ledger does not know. Run the same command again once it answers.`;
+  return `Sink ${printable(sink)} could not be searched, so it may have more leads of this person that the ledger does not know of. Run the same command again once the sink answers.`;
 }
 
 function namesOf({ leads, rejected }: PersonToErase): string {

@@ -53,11 +53,11 @@ export const command = defineCommand<Options>({
         ).choices(EXPORT_FORMATS),
       )
       .addOption(
-        new Option('--partition <by>', 'write a folder for each day of the rows, in UTC').choices(['day']),
+        new Option('--partition <by>', 'write the rows of each UTC day to its own folder').choices(['day']),
       )
       .option(
         '--since <time>',
-        `only rows that are new or changed since then: ${MOMENT_FORMS}`,
+        `only rows that are new or changed since this time: ${MOMENT_FORMS}`,
         (text: string) => readMoment(text, clock.now()),
       );
   },

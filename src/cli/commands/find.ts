@@ -25,10 +25,10 @@ const COLUMNS = [
   { head: 'SERVICE', dropOrder: 1 },
 ] as const;
 
-/** `leadsync find TEXT`: lists the leads of a person, by a part of the name, email address or phone number. */
+/** `leadsync find TEXT`: lists the leads of a person, by part of the name, email address or phone number. */
 export const command = defineCommand<{ source?: string; json?: boolean }>({
   examples: ['leadsync find lovelace', "leadsync find '020 7946'", 'leadsync find - < person.txt'],
-  notes: `Every word must be a part of the client's name or email address, in upper or lower case and with or without accents; or the text is a part of the phone number, in any grouping. Earlier versions of a lead count too.\nThe output is personal data, and the audit log records who searched, without the text. With - the command reads the text from standard input, because arguments appear in the process list and in the shell history. It lists at most ${MAX_LEADS} leads, newest first.`,
+  notes: `Every word must be part of the client's name or email address, in upper or lower case and with or without accents; or the text must be part of the phone number, in any grouping. Earlier versions of a lead count too.\nThe output is personal data, and the audit log records who searched, without the text. With - the command reads the text from standard input, because arguments appear in the process list and in the shell history. It lists at most ${MAX_LEADS} leads, newest first.`,
   declare: (command) =>
     command
       .option('--source <name>', 'only leads of this source')

@@ -59,7 +59,7 @@ const EXCHANGING =
   'leadsync is requesting the tokens from the service; stopping now would lose them. Press Ctrl-C again to stop anyway.\n';
 
 const TO_BE_SURE =
-  'Set `grant: authorization_code` for this source: then it waits for a login even if data_dir is lost or new.\n';
+  'Set `grant: authorization_code` for this source, so that leadsync waits for a login even if data_dir is lost or new.\n';
 
 /** @throws CommandFailure if the source uses client credentials and so needs no login */
 function requireWanted({ name, options }: SourceConfig): void {

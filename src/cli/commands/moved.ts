@@ -9,7 +9,7 @@ import { ExitCode } from '../shell/exit-code.ts';
 export const command = defineCommand({
   examples: ['leadsync moved main'],
   notes:
-    'The ledger records where the leads of each source come from. If the address of a source changes, its polls fail until you confirm the move, because the leads of another service or account would look like changes of the known leads. If the new address lists different leads, give the source another name instead.',
+    'The ledger records where the leads of each source come from. If the address of a source changes, its polls fail until you confirm the move, because the leads of another service or account would look like changes to the known leads. If the new address lists different leads, give the source another name instead.',
   run: async (options, surroundings, [source = '']) => {
     const config = ledgerConfigOf(options, surroundings);
     await withLedger(config, surroundings, async (ledger) => {

@@ -64,14 +64,14 @@ async function lastPoll(ledger: Ledger, source: string): Promise<PollRow | undef
 }
 
 /**
- * Returns functions that request a poll from the running leadsync, and that make the failure if it has ended. @throws CommandFailure if
- * none is running, or if it has no address
+ * Returns a function that requests a poll from the running leadsync, and one that returns the failure to throw if that leadsync has ended.
+ * @throws CommandFailure if no leadsync is running, or if it has no address
  */
 function runningDaemon(config: LedgerConfig, command: ShowCommand) {
   const gone = () =>
     new CommandFailure(
       ExitCode.unreachable,
-      'No leadsync is running on this data directory, so nothing polls.',
+      'No leadsync is running on this data directory, so nothing is polled.',
       `${command('sync')} polls every source once, and delivers; ${command('run')} starts leadsync.`,
     );
   if (!isDataDirInUse(config.dataDir)) throw gone();

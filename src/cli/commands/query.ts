@@ -55,7 +55,11 @@ export const command = defineCommand<Options>({
           FORMATS,
         ),
       )
-      .option('--limit <n>', `maximum rows; default: ${DEFAULT_ROWS} on a terminal, else all`, readCount)
+      .option(
+        '--limit <n>',
+        `maximum rows; default: ${DEFAULT_ROWS} on a terminal or in a table, else all`,
+        readCount,
+      )
       .option(
         '--set <name=value...>',
         "the value of :name in the query: a number (25000), a time before now (7d), or text; a value in SQL quotes is always text ('25000')",
@@ -126,7 +130,7 @@ function documented(name: string): Query {
   throw new CommandFailure(
     ExitCode.usage,
     `There is no documented query "${printable(name)}"${nearest ? `: ${nearest}` : '.'}`,
-    `There are: ${names.map((one) => `@${one}`).join(', ')}.`,
+    `The documented queries are: ${names.map((one) => `@${one}`).join(', ')}.`,
   );
 }
 

@@ -23,7 +23,7 @@ interface Options {
 
 const STATES = ['open', 'gone', 'resolved', 'any'] as const;
 
-/** `leadsync rejected [ID]`: lists the leads that leadsync could not record, newest first, with the fault in each; or shows the text of one. */
+/** `leadsync rejected [ID]`: lists the leads that leadsync could not record, newest first, with the fault in each; or only one of them. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync rejected',
@@ -44,7 +44,7 @@ export const command = defineCommand<Options>({
       .option('--limit <n>', 'maximum number of rejected leads, newest first', readLimit, 50)
       .option(
         '--before <id>',
-        'only rejected leads before this one, usually the last one of the list',
+        'only rejected leads older than this one, usually the last one of the previous list',
         readId,
       )
       .option('--show-data', 'with an id: also show the text of the lead, which is personal data')

@@ -51,7 +51,7 @@ export const command = defineCommand<Options>({
     'leadsync replay --sink warehouse --all',
   ],
   notes:
-    'Sends the current content of each lead, whether it was delivered before or not, as a new delivery with its own id, marked as a replay.\n--since and --until select leads that were first seen or last changed in that time. They restore what a destination lost in that time, for example after a restore from a backup. --delivered-since and --delivered-until select leads that the sink got in that time. --state and --reason select leads with such a delivery to the sink, and --ids selects the leads in a list.\nFor more than one lead it asks on a terminal, and needs --yes elsewhere, except with --left-out. `leadsync cancel-replay SINK` cancels what is still pending.\n--left-out sends nothing that the sink already has, so these deliveries are not marked as replays. After a change of `where`, run it once no delivery from before the change is pending; repeating it is harmless.\nTo retry failed deliveries, use `leadsync retry`.',
+    'Sends the current content of each lead, whether it was delivered before or not, as a new delivery with its own id, marked as a replay.\n--since and --until select leads that were first seen or last changed in that time. Use them to restore what a destination lost in that time, for example after a restore from a backup. --delivered-since and --delivered-until select leads that the sink got in that time. --state and --reason select leads with such a delivery to the sink, and --ids selects the leads in a list.\nFor more than one lead it asks on a terminal, and needs --yes elsewhere, except with --left-out. `leadsync cancel-replay SINK` cancels what is still pending.\n--left-out sends nothing that the sink already has, so these deliveries are not marked as replays. After a change of `where`, wait until no delivery from before the change is pending, then run it; repeating it is harmless.\nTo retry failed deliveries, use `leadsync retry`.',
   declare: declareOptions,
   run: async (options, surroundings) => {
     requireChoice(options);
@@ -99,7 +99,7 @@ function notesOf(totals: ReplayTotals, { lead, source, sink }: Options, { ids }:
   const isByLeadId = lead !== undefined || Boolean(ids?.leads.length);
   const unmatched =
     lead === undefined
-      ? unmatchedNote(totals, `no lead, or a delivery to another sink than ${sink}`)
+      ? unmatchedNote(totals, `no lead, or a delivery to a sink other than ${sink}`)
       : undefined;
   return [unmatched, ambiguityNote(isByLeadId, source, totals.sources)].filter((note) => note !== undefined);
 }

@@ -14,7 +14,7 @@ import { ExitCode } from '../shell/exit-code.ts';
 export const command = defineCommand<{ deliver: boolean }>({
   examples: ['leadsync run', 'leadsync run -c /etc/leadsync.yaml', 'leadsync run --no-deliver'],
   notes:
-    'SIGHUP and `leadsync reload` apply a changed configuration while it runs. On SIGTERM or Ctrl-C it first finishes current polls and attempts (stop.grace); a second signal ends it immediately. Nothing is lost.',
+    'SIGHUP and `leadsync reload` apply a changed configuration while it runs. On SIGTERM or Ctrl-C it first finishes the polls and attempts in progress, for at most stop.grace; a second signal ends it immediately. Nothing is lost.',
   declare: (command) => command.option('--no-deliver', 'leave the deliveries to `leadsync worker`'),
   run: async ({ deliver, ...options }, surroundings) => {
     const load = () => configOf(options, surroundings);

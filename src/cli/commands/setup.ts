@@ -84,7 +84,7 @@ export const command = defineCommand<Options>({
     else if (!options.yes) {
       for (const { what } of missing) write(`missing ${printable(what)}`);
       write(
-        `Nothing was changed. ${command(`setup ${name} --yes`)} makes what is missing; ${command(`setup ${name} --print`)} prints what an administrator has to run instead.`,
+        `Nothing was changed. ${command(`setup ${name} --yes`)} creates what is missing; ${command(`setup ${name} --print`)} prints what an administrator has to run instead.`,
       );
     }
     return ExitCode.done;

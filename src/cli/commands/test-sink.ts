@@ -11,7 +11,7 @@ import { recordAction } from '../shell/record-action.ts';
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync test-sink crm', 'leadsync test-sink warehouse --json'],
   notes:
-    'A webhook gets an event of type lead.test, a folder a file test-….csv.test, and PostgreSQL a row in a transaction that is rolled back. The lead in it is fictitious. Exit 0 if the destination accepted the event, else 69.',
+    'A webhook gets an event of type lead.test, a folder gets a file test-….csv.test, and PostgreSQL gets a row in a transaction that is rolled back. The test lead is fictitious. Exit 0 if the destination accepted the event, else 69.',
   declare: (command) => command.option('--json', 'print the result as JSON'),
   run: async (options, surroundings, [sink = '']) => {
     const config = configOf(options, surroundings);

@@ -80,7 +80,7 @@ function chosenSinks(sink: string | undefined, options: GlobalOptions, { env }: 
   return { config, chosen };
 }
 
-/** Shows the tests again each time the file is saved. */
+/** Runs the tests now and each time the file is saved, and shows the results. */
 async function watchTests(
   sink: string | undefined,
   options: Options & GlobalOptions,

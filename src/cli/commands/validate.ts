@@ -17,7 +17,7 @@ export const command = defineCommand<{ json?: boolean }>({
     "leadsync validate --json | jq '.faults[] | .path'",
   ],
   notes:
-    'It reports all faults with file:line:column, and exits with 78. Warnings, on standard error, do not change the exit code.',
+    'If there are faults, it reports each one with file:line:column, and exits with 78. Warnings, on standard error, do not change the exit code.',
   declare: (command) => command.option('--json', 'print the result as JSON, with faults and warnings'),
   run: async (options, surroundings) => {
     const { stdout, stderr } = surroundings;

@@ -12,7 +12,7 @@ import { untilStopped } from './run.ts';
 export const command = defineCommand<{ listen?: Address }>({
   examples: ['leadsync worker', 'leadsync worker --listen 127.0.0.1:9465'],
   notes:
-    'Start any number of workers on the machine of `leadsync run`: they share its ledger. SIGHUP applies a changed configuration.',
+    'Start any number of workers on the same machine as `leadsync run`: they share its ledger. SIGHUP applies a changed configuration.',
   declare: (command) =>
     command.option(
       '--listen <host:port>',

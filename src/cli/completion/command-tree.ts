@@ -34,7 +34,7 @@ export interface TreeArgument {
 /** A command as completion scripts and the manual page show it. */
 export interface TreeCommand {
   readonly name: string;
-  /** The text after the name: `<sink> [options]`. */
+  /** The text after the name: `[options] <sink>`. */
   readonly usage: string;
   readonly about: string;
   /** The group in which help lists it: `Run:`. */

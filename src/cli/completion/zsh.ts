@@ -1,6 +1,6 @@
 import type { CommandTree, CompletionValue, TreeCommand, TreeOption } from './command-tree.ts';
 
-/** Returns the completion script for zsh. It works as a file `_leadsync` in a folder of `$fpath`, and as input of `source`. */
+/** Returns the completion script for zsh. It works as a file `_leadsync` in a folder of `$fpath`, and as input to `source`. */
 export function zshCompletion({ options, commands }: CommandTree): string {
   const described = commands.map(
     ({ name, about }) => `    ${quoted(`${name}:${about.replaceAll(':', '\\:')}`)}`,

@@ -126,5 +126,5 @@ const validateTypes: Validator = (answer) => {
     .split(/[\s,]+/)
     .find((word) => word !== '' && word !== 'none' && !TYPES.includes(word));
   if (unknown === undefined) return undefined;
-  return `There is no type "${unknown}"${didYouMean(unknown, TYPES) ? `: ${didYouMean(unknown, TYPES)}` : `; there are ${TYPES.join(', ')}.`}`;
+  return `There is no type "${unknown}"${didYouMean(unknown, TYPES) ? `: ${didYouMean(unknown, TYPES)}` : `; the types are ${TYPES.join(', ')}.`}`;
 };

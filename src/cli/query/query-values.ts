@@ -34,7 +34,7 @@ export function readValues(
       );
 }
 
-/** Returns a note about the values that were bound as numbers, for a query that found nothing, because a number never equals a text value. */
+/** Returns a note about the values that were bound as numbers, for a query that found nothing: a number may not equal the same digits as text. */
 export function noteOnNumbers(values: QueryValues): string {
   const numbers = Object.entries(values).filter(([, value]) => typeof value !== 'string');
   return numbers

@@ -124,7 +124,7 @@ function columnsFor(message: string, sql: string): string | undefined {
 function tookTooLong(timeoutMs: number): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
-    `The query took longer than ${timeoutMs / 1000} s and was ended.`,
+    `The query took longer than ${timeoutMs / 1000} s and was stopped.`,
     'Select less (a time range, one source), or allow more time with --timeout.',
   );
 }
@@ -132,7 +132,7 @@ function tookTooLong(timeoutMs: number): CommandFailure {
 function tookTooMuch(maxBytes: number): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
-    `The query used more than ${Math.round(maxBytes / MB)} MB of memory and was ended.`,
+    `The query used more than ${Math.round(maxBytes / MB)} MB of memory and was stopped.`,
     'Select less (a time range, one source, no sorting of whole leads), or allow more with --memory.',
   );
 }
@@ -140,7 +140,7 @@ function tookTooMuch(maxBytes: number): CommandFailure {
 function ended(): CommandFailure {
   return new CommandFailure(
     ExitCode.notDone,
-    'Another process or the system ended the query process.',
+    'The query process ended unexpectedly; another process or the operating system may have killed it.',
     'The machine may have run out of memory: select less.',
   );
 }

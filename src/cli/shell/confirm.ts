@@ -40,7 +40,7 @@ export async function confirmAction(
       'Run the same command with --yes to do it, or with --dry-run to see the details.',
     );
   }
-  if (await isConfirmed(`${effect}. Go on? [y/N] `, surroundings)) return;
+  if (await isConfirmed(`${effect}. Continue? [y/N] `, surroundings)) return;
   throw new CommandFailure(ExitCode.notDone, 'Nothing was changed.');
 }
 

@@ -32,7 +32,7 @@ export async function repeatOnSave(
     }
   };
   showNow();
-  stderr.write(`Watching ${printable(file)}. Ctrl-C ends this.\n`);
+  stderr.write(`Watching ${printable(file)}. Press Ctrl-C to stop.\n`);
   const showAgain = async () => {
     stdout.write(`\n${printMoment(clock.now())}  ${printable(file)} was saved\n`);
     showNow();

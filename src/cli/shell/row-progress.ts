@@ -2,7 +2,7 @@ import type { LogStream } from '../../telemetry/logger.ts';
 
 const SHOW_MS = 200;
 
-/** Shows the progress of a backup, export or recovery, in one line that it overwrites. Shows nothing without a terminal. */
+/** Shows the progress of an export or a recovery, in one line that it overwrites. Shows nothing without a terminal. */
 export class RowProgress {
   readonly #stream: LogStream;
   readonly #startMs = performance.now();

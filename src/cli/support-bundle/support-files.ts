@@ -78,7 +78,7 @@ export async function supportFiles(
       "the ledger's schema, size and row counts",
       ofLedger((ledger) => ledger.databaseStats()),
     ),
-    await file('in-force.json', 'the configuration of the running leadsync, which may differ', () =>
+    await file('in-force.json', 'the configuration in force, which may differ from the file', () =>
       answerOf(config(), '/api/v1/configuration'),
     ),
     await file('metrics.prom', 'the answer from /metrics', () => answerOf(config(), '/metrics')),

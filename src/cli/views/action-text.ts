@@ -11,7 +11,7 @@ export function groupLines({ groups }: ActionTotals): string[] {
     .slice(0, MAX_LISTED)
     .map(
       ({ sink, source, state, reason, deliveries }) =>
-        `  ${printCount(deliveries)} ${state} of ${printable(sink)}, source ${printable(source)}${reason === undefined ? '' : `: ${printable(reason)}`}`,
+        `  ${printCount(deliveries)} ${state} for ${printable(sink)}, source ${printable(source)}${reason === undefined ? '' : `: ${printable(reason)}`}`,
     );
   const others = groups.slice(MAX_LISTED).reduce((sum, { deliveries }) => sum + deliveries, 0);
   return others === 0 ? lines : [...lines, `  and ${countOf(others, 'other')}`];
@@ -44,19 +44,20 @@ export function unmatchedNote(
   return `${countOf(unmatched.length, 'id')} ${verb} ${what}: ${listed}${more}.`;
 }
 
-/** Returns the sentences about a cancellation, in the past or in the conditional. */
+/** Returns sentences that say what a cancellation did or, unless `isDone`, would do. */
 export function cancellationText(
   { cancelled, attempted, needed }: ReplayCancellation,
   sink: string,
   isDone: boolean,
 ): string {
-  const of = `of replays of ${printable(sink)}`;
+  const of = `of replays to ${printable(sink)}`;
   const first = isDone
     ? `${countOf(cancelled, 'pending delivery')} ${of} ${cancelled === 1 ? 'is' : 'are'} cancelled.`
     : `Dry run: ${countOf(cancelled, 'pending delivery')} ${of} would be cancelled.`;
   return [
     first,
-    attempted > 0 && `${countOf(attempted, 'delivery')} ${stay(attempted)}, being attempted or sent in part.`,
+    attempted > 0 &&
+      `${countOf(attempted, 'delivery')} ${stay(attempted)}: an attempt is in progress, or a part was already sent.`,
     needed > 0 &&
       `${countOf(needed, 'delivery')} ${stay(needed)}: without ${needed === 1 ? 'it' : 'them'}, the sink would miss a lead version.`,
   ]

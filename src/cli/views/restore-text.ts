@@ -14,7 +14,7 @@ function contentLines({ source, contents, manifest }: Restored, now: Date): stri
     : 'a copy of a ledger';
   const polled = lastPollAt
     ? `its last poll began at ${printMomentAndAge(lastPollAt, now)}`
-    : 'it has never been polled';
+    : 'no source has been polled yet';
   const of = sources.length > 0 ? ` of ${printable(sources.join(', '))}` : '';
   return [
     `${source} is ${made}, and is undamaged.`,
@@ -36,7 +36,9 @@ function changeLines({ file, replaces, exchanged, aside, files }: Restored): str
       (path) =>
         `  ${printable(path)} is the former ledger, or a part of it. It holds personal data: remove it when you no longer need it.`,
     ),
-    ...(files.length > 0 ? [`  Also restored, because missing: ${printable(files.join(', '))}.`] : []),
+    ...(files.length > 0
+      ? [`  Also restored, because they were missing: ${printable(files.join(', '))}.`]
+      : []),
   ];
 }
 

@@ -49,7 +49,7 @@ function breakerLines(sink: SinkView): string[] {
   return [`${printable(sink.name)}: ${breaker.explanation}`];
 }
 
-/** Minimum time, in ms, that `rate` makes a backlog take for a note. */
+/** A note appears if `rate` makes a backlog take at least this long, in ms. */
 const SLOW_MS = 60_000;
 const PERIODS: ReadonlyMap<number, string> = new Map([
   [1_000, 'second'],
@@ -70,7 +70,7 @@ function rateLines({ name, state, config, status }: SinkView, { now }: NoteConte
   ];
 }
 
-/** Time, in ms, for which `where` must have left out every lead for a note. */
+/** A note appears if `where` has left out every lead for at least this long, in ms. */
 const ALL_LEFT_OUT_MS = 86_400_000;
 
 /** Returns a note about a sink whose `where` lets nothing through: either no client asks for its services, or `where` is wrong. */
@@ -104,6 +104,6 @@ function quotaLines({ name, status }: SinkView, { now }: NoteContext): string[] 
   if (!quota || now.getTime() - quota.readAt.getTime() > QUOTA_KNOWN_MS) return [];
   const { unit, used, limit, readAt } = quota;
   return [
-    `${printable(name)}: ${printCount(used)} of ${printCount(limit)} ${printable(unit)} a day were used ${printAge(readAt, now)}.`,
+    `${printable(name)}: ${printCount(used)} of ${printCount(limit)} ${printable(unit)} a day were used, as of ${printAge(readAt, now)}.`,
   ];
 }

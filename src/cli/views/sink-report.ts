@@ -87,7 +87,7 @@ function attemptLines(sink: SinkDetail, { now }: ReportOptions): string {
 function speedLine({ speed_to_lead: speed }: SinkDetail): string {
   const { leads, seen_to_delivered_p50_seconds: p50, seen_to_delivered_p95_seconds: p95 } = speed;
   if (p50 === null || p95 === null) return '';
-  return `Speed to lead of ${countOf(leads, 'new lead')}: ${printSpan(p50 * 1000)} (p50), ${printSpan(p95 * 1000)} (p95).\n`;
+  return `Speed to lead for ${countOf(leads, 'new lead')}: ${printSpan(p50 * 1000)} (p50), ${printSpan(p95 * 1000)} (p95).\n`;
 }
 
 function outcomeTable({ outcomes }: SinkDetail, { columns }: ReportOptions): string {
@@ -127,7 +127,7 @@ function backlogTable({ backlog }: SinkDetail, { columns }: ReportOptions): stri
 
 function reasonTable({ reasons, reasons_complete }: SinkDetail, { columns }: ReportOptions): string {
   if (reasons.length === 0) return '';
-  const more = reasons_complete ? '' : 'Counts only 5,000 deliveries of each state.\n';
+  const more = reasons_complete ? '' : 'Counts at most 5,000 deliveries in each state.\n';
   const rows = reasons.map(({ state, reason, deliveries }) => [
     state,
     printCount(deliveries),

@@ -21,7 +21,7 @@ export const daemonOptions = z.strictObject({
     .regex(/^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,39}$/u, 'must be 1 to 40 letters, digits, spaces, _, . and -')
     .optional()
     .describe(
-      'The name of this installation, such as `production`. Alerts and the titles of the pages show it, so that you can tell several apart.',
+      'The name of this installation, such as `production`. Alerts and the titles of the pages show it, so that you can tell installations apart.',
     ),
   data_dir: z
     .string()
@@ -39,7 +39,7 @@ export const daemonOptions = z.strictObject({
       min_free: size()
         .prefault('500mb')
         .describe(
-          'leadsync warns (`disk_low`) while the disk of `data_dir` has less free space than this. When the disk is full, leadsync polls and delivers nothing.',
+          'leadsync warns (`disk_low`) while the disk of `data_dir` has less free space than this. When the disk is full, leadsync neither polls nor delivers.',
         ),
     })
     .prefault({})
@@ -73,7 +73,7 @@ export const daemonOptions = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Whether leadsync applies a change of this file, or of the files that hold its secrets, a second or two after it is saved. `false`: `leadsync reload` or SIGHUP applies it.',
+      'Whether leadsync applies a change to this file, or to the files that hold its secrets, a second or two after it is saved. `false`: `leadsync reload` or SIGHUP applies it.',
     ),
   log: z
     .strictObject({
@@ -128,7 +128,7 @@ export const daemonOptions = z.strictObject({
     })
     .prefault({})
     .describe(
-      'How long the ledger keeps personal data, at least a day, such as `90d`. Absent: for ever. Leads with pending or dead deliveries keep their content. Data in destinations is not affected.',
+      'How long the ledger keeps personal data, as a duration of at least `1d`, such as `90d`. Absent: for ever. Leads with pending or dead deliveries keep their content. Data in destinations is not affected.',
     ),
   lookups: lookupsOption,
   stop: z

@@ -9,7 +9,7 @@ export function optionSchema(options: z.ZodType): JsonSchema {
     target: 'draft-7',
     io: 'input',
     unrepresentable: 'any',
-    // Replaces `oneOf` by `anyOf`, so that callers have to handle only one keyword for alternatives.
+    // Replaces `oneOf` with `anyOf`, so that callers have to handle only one keyword for alternatives.
     override: ({ jsonSchema }) => {
       if (jsonSchema.oneOf === undefined) return;
       jsonSchema.anyOf = jsonSchema.oneOf;

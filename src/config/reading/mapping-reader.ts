@@ -127,7 +127,7 @@ export class MappingReader {
       if (!('value' in rule)) return;
       const place = [...at, ...path, 'value'];
       if (this.#tree.isBlankAt(place)) {
-        this.#validator.fault(place, 'has no value', 'write "" for an empty text, or null for no value');
+        this.#validator.fault(place, 'has no value', 'write "" for empty text, or null for no value');
         return;
       }
       const message = faultOf?.(rule.value);
@@ -140,13 +140,15 @@ export class MappingReader {
   #addFailure(failure: TestFailure, at: Path): void {
     const { test, name, path, expected, actual, suggestion, at: failed } = failure;
     if (failed) {
-      const message = `the test "${name}" is refused: ${failed.cause}`;
+      const message = `the lead of the test "${name}" is refused: ${failed.cause}`;
       this.#validator.faultInText(this.#placeOf(failed.path, at), failed.column - 1, message, UNSURE);
       return;
     }
     const message = `the test "${name}" expects ${expected}, and the result is ${actual}`;
     const place = path.length > 0 ? path : ['name'];
-    const other = isQuotesOnly(expected, actual) ? 'mind the quotes' : '`leadsync test` shows all of them';
+    const other = isQuotesOnly(expected, actual)
+      ? 'mind the quotes'
+      : '`leadsync test` shows every difference';
     this.#validator.fault([...at, 'tests', test, ...place], message, suggestion || other);
   }
 

@@ -10,7 +10,7 @@ import { ANY_TYPE, sinkOptions } from '../options/sink-options.ts';
  */
 export type Purpose = 'everything' | 'ledger';
 
-/** Whether a purpose needs the value at a path. Variables of other values may be unset. */
+/** Whether a purpose needs the value at a path. Variables in other values may be unset. */
 export function isNeeded(path: Path, purpose: Purpose): boolean {
   if (purpose === 'everything') return true;
   const [section, , option] = path;

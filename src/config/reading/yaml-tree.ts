@@ -68,7 +68,7 @@ export class YamlTree {
   #nodes = 0;
 
   /**
-   * Reads the whole document and replaces `${…}` in texts, except in expressions. Adds a fault for each value that cannot be read. If a
+   * Reads the whole document and replaces `${…}` in strings, except in expressions. Adds a fault for each value that cannot be read. If a
    * variable is unset in a value that the purpose does not need, marks the value as unread without adding a fault. `text` is the text from
    * which the document was parsed.
    */

@@ -88,8 +88,8 @@ async function sinkPreviews(
 }
 
 /**
- * Whether a lead is so large that every mapping refuses it. A mapping does so before it reads the lead, so that no other process is needed.
- * For a sink without a mapping, such a lead gets no preview, because deliveries would wait for a second for the largest lead.
+ * Whether a lead is so large that every mapping refuses it. A mapping does so before it reads the lead, so no other process is needed. Such a lead
+ * gets no preview for a sink without a mapping, because previewing the largest lead would delay deliveries by a second.
  */
 function isLarge({ raw }: Delivery): boolean {
   return raw.length > MAX_LEAD_CHARACTERS;

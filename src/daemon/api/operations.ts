@@ -31,8 +31,8 @@ import { leadPreviews, tryOnLead } from './lead-previews.ts';
 import { overviewOf } from './overview.ts';
 
 /**
- * What `operationsOf` works with. `queries` runs in a separate thread and answers every read; the ledger of `parts` only makes changes.
- * `mappings` evaluates expressions in a separate process.
+ * What `operationsOf` works with. `queries` runs in a separate thread and answers the reads, except for `replayable`; the ledger of `parts` makes the
+ * changes. `mappings` evaluates expressions in a separate process.
  */
 export interface OperationParts {
   readonly parts: Pick<
@@ -54,7 +54,7 @@ export interface OperationParts {
   readonly pollNow: (source: string) => boolean | undefined;
 }
 
-/** Returns the operations behind the pages and the API of a running leadsync. The query thread reads; the daemon's ledger makes changes. */
+/** Returns the operations behind the pages and the API of a running leadsync. */
 export function operationsOf(context: OperationParts): Operations {
   const { parts, queries, configuration, reload, previewReload, pollNow } = context;
   const { ledger, wakes } = parts;

@@ -110,7 +110,7 @@ function withoutUnsent(outcomes: readonly Outcome[]): readonly Outcome[] {
   );
 }
 
-/** Ends the span. Leaves out the reasons, which may contain personal data. The error of the span is only the kind of outcome or the HTTP status. */
+/** Ends the span. Leaves out the reasons, which may contain personal data: the span's error is only the HTTP status or the kind of outcome. */
 function endSpan(span: Span, outcomes: readonly Outcome[]): void {
   const count = (kind: Outcome['kind']) => outcomes.filter((outcome) => outcome.kind === kind).length;
   const failed = outcomes.find(({ kind }) => kind === 'refused' || kind === 'unavailable');

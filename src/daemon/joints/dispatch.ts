@@ -21,7 +21,7 @@ export interface DispatchParts {
   readonly pace?: Pace | undefined;
 }
 
-/** Interval for offering again the batches whose attempt has not begun, in ms. A carrier may lose what it holds. */
+/** Interval at which batches whose attempts have not begun are offered again, in ms. A carrier may lose what it holds. */
 const REOFFER_MS = 5_000;
 const AFTER_LEDGER_FAILURE_MS = 1_000;
 /** Extension of the lease of an attempt that still runs in this process when its lease ends, in ms. */

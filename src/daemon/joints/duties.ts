@@ -1,4 +1,4 @@
-/** Work of which one process at a time does each piece for the whole installation. The part after the colon is a source or a sink. */
+/** A piece of work for the whole installation, done by one process at a time. The part after the colon is the name of a source or a sink. */
 export type Duty =
   /** Reads the listings of a source and records them. */
   | `poll:${string}`
@@ -24,5 +24,5 @@ export interface Duties {
 
 const NEVER_LOST = new AbortController().signal;
 
-/** All duties, for as long as the process runs: those of the process that holds the data directory, and of its workers, which need none. */
+/** Every duty, held for as long as the process runs. For the process that holds the data directory, and for its workers, which take no duties. */
 export const everyDuty: Duties = { take: async (_, signal) => (signal.aborted ? undefined : NEVER_LOST) };

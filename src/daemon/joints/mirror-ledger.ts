@@ -14,7 +14,7 @@ const ROWS_PER_PART = 1000;
 const PARTS_PER_PASS = 2;
 /** Ratio of rest to work: after each part, the mirror sleeps for this many times as long as the part took. */
 const REST = 3;
-/** Time after its settlement for which a delivery that was discarded and then retried is copied again, in ms: 30 days. */
+/** Time for which a delivery that was discarded and then retried is still copied again after it has been settled, in ms: 30 days. */
 const BROUGHT_BACK_MS = 30 * 24 * 3_600_000;
 /** Minimum wait after the destination was unavailable, in ms. */
 const AFTER_FAILURE_MS = 30_000;

@@ -15,11 +15,11 @@ const LAST_BACK_OFF_MS = 300_000;
 const CONFIGURATION_FAILURES: ReadonlySet<string> = new Set(['credentials', 'login-needed', 'other-origin']);
 /** Codes of failures that a login may fix. */
 const LOGIN_HELPS: ReadonlySet<string> = new Set(['credentials', 'login-needed', 'login-refused']);
-/** Minimum back-off after one of `CONFIGURATION_FAILURES`, in ms. */
+/** Minimum back-off after one of `CONFIGURATION_FAILURES`, in ms, before jitter. */
 const CONFIGURATION_BACK_OFF_MS = 60_000;
 /**
- * Maximum back-off after a ledger failure, in ms. Short, because the poll fails before it reaches the service, and must recover soon after
- * the disk has room.
+ * Maximum back-off after a ledger failure, in ms, before jitter. Short, because the poll fails before it reaches the service, and must recover soon
+ * after the disk has room.
  */
 const LAST_LEDGER_BACK_OFF_MS = 10_000;
 const LONGEST_RETRY_AFTER_MS = 3_600_000;

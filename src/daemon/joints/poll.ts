@@ -118,8 +118,8 @@ function readAhead(block: ListedBlock): readonly ListedItem[] | undefined {
 }
 
 /**
- * Records a group of blocks. If the group is a single block that was read ahead, `ahead` holds all of its items. Returns whether this call
- * recorded the last block, and all of its elements were new, changed or rejected.
+ * Records a group of blocks. If the group is a single block that was read ahead, `ahead` holds all of its items. Returns whether this call recorded
+ * the group's last block and all elements of that block were new, changed or rejected.
  */
 async function recordGroup(
   parts: PollParts,

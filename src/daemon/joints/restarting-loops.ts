@@ -47,15 +47,15 @@ export class Loops {
   }
 
   /**
-   * Runs a loop as `start` does, but only while this process holds `duty`: the loop's signal also aborts when the duty is lost, and the loop
-   * runs again when the duty is taken again. The promise resolves when the loop has returned while the duty was held, when it is stopped, and, if it waits for its
-   * duty, when it is retired.
+   * Runs a loop as `start` does, but only while this process holds `duty`: the loop's signal also aborts when the duty is lost, and the loop runs
+   * again when the process takes the duty again. The promise resolves when the loop returns while the duty is held, when it is stopped, or, if it is
+   * waiting for its duty, when it is retired.
    */
   startWhileHeld(duty: Duty, doing: string, run: Loop): Promise<void> {
     return this.#track(this.#keepHolding(duty, doing, run));
   }
 
-  /** Starts no loop that still waits for its duty. Each running loop must end by itself when `retiring` aborts. */
+  /** Prevents loops that still wait for their duty from starting. Each running loop must end by itself when `retiring` aborts. */
   retire(): void {
     this.#retiring.abort();
   }

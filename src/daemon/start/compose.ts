@@ -194,7 +194,7 @@ async function openLedger(
   closers: Closers,
 ): Promise<Ledger> {
   const { config } = current;
-  // Not from `random`, because the name must differ from every name that was ever used here, even in a test with a seed.
+  // Not from `random`, because the name must differ from every name that has ever been used here, even in a test with a seed.
   const holder = randomBytes(8).toString('hex');
   const parts = { create, holder, sinks: () => current.config.sinks };
   const ledger = clock

@@ -6,10 +6,7 @@ import type { Emit } from '../../telemetry/events.ts';
 /** Interval for checking that the program on disk is still the running version, in ms. */
 const CHECK_INTERVAL_MS = 5_000;
 
-/**
- * Reports once when another version has replaced the program on disk. The daemon continues, because only the operator or a supervisor can
- * restart it.
- */
+/** Reports once if the program on disk was replaced or removed. The daemon continues, because only the operator or a supervisor can restart it. */
 export async function watchProgram(clock: Clock, emit: Emit, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await nextBeat(clock, CHECK_INTERVAL_MS, signal);

@@ -5,8 +5,8 @@ export interface Destination {
   /** The folder that an export is written to, under its final name. */
   readonly folder: string;
   /**
-   * Creates the folder. If the folder is the final destination, creates it only if `first`, that is, if no run has succeeded yet; otherwise
-   * the folder must exist. @throws ExportFailed
+   * Creates the folder. If the folder is the final destination, creates it only if `first` is true (see `ExportRun`); otherwise the folder
+   * must exist. @throws ExportFailed
    */
   prepare(first: boolean): Promise<void>;
   /** Removes everything that killed runs of this export have left behind. @throws ExportFailed */

@@ -12,8 +12,8 @@ const KNOWN = knownFailures({
 });
 
 /**
- * Returns the error for a failure of the storage service. The error states the bucket, the cause and the next step, but not the text of the
- * answer.
+ * Returns the error for a failure of the storage service. The error states the bucket, the cause and the next step, but does not quote the
+ * service's answer.
  */
 export function storageFailure(target: NamedBucket, error: unknown): ExportFailed {
   if (error instanceof ExportFailed) return error;

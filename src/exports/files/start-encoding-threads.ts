@@ -11,7 +11,7 @@ const THREADS = 2;
 
 /**
  * Heap limits in MB. V8's defaults keep much garbage: the default young generation costs 60 MB more in all, and an old generation twice as
- * large costs as much again. The old generation must fit a lead of 128 MB at two bytes per character: V8 ends the whole process if it
+ * large costs as much again. The old generation must hold a lead of 128 MB at two bytes per character: V8 ends the whole process if it
  * cannot allocate a string.
  */
 const HEAP = { maxYoungGenerationSizeMb: 3, maxOldGenerationSizeMb: 1024 };

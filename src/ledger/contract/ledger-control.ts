@@ -47,7 +47,7 @@ export interface ReplayTotals {
   readonly sources: readonly string[];
   /** The first of these leads, at most 10. */
   readonly sample: readonly LeadKey[];
-  /** The given ids that belong to no lead, or to a delivery of another sink. */
+  /** The given ids that belong neither to a lead nor to a delivery to the sink. */
   readonly unmatched: readonly string[];
 }
 

@@ -20,13 +20,13 @@ import type { DeliveryRow, LedgerStatus, PollStatus, Upcoming } from './status-r
 
 /** The queries of the pages and the API. Each query reads one snapshot of the ledger and does a bounded amount of work. */
 export interface LedgerPages {
-  /** Returns the status of every source and sink that was ever configured. */
+  /** Returns the status of every source and sink that has ever been configured. */
   status(): LedgerStatus;
   /** Returns what a sink did in a period; undefined if the ledger does not know the sink. */
   sinkActivity(sink: string, request: ActivityRequest): SinkActivity | undefined;
   /** Returns the number of new leads in each of the last hours. */
   newLeads(now: Date, hours: number): readonly { readonly hour: Date; readonly leads: number }[];
-  /** Returns how fast each sink got the leads that are new since a time. */
+  /** Returns how fast each sink received the leads that were first seen since a given time. */
   speed(since: Date): readonly Speed[];
   /** Returns a page of leads. */
   leads(search: LeadSearch, page: Page): Rows<LeadRow>;

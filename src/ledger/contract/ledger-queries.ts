@@ -60,9 +60,9 @@ export interface ActionFilter extends DeliveryFilter {
 
 /** The queries on the ledger, for status, history, mirrors and `reconcile`. */
 export interface LedgerQueries {
-  /** Returns the backlog and health of every sink that was ever configured. Cheap enough for metrics. */
+  /** Returns the backlog and health of every sink that has ever been configured. Cheap enough for metrics. */
   backlog(): Promise<readonly Backlog[]>;
-  /** Returns the status of every source and sink that was ever configured. */
+  /** Returns the status of every source and sink that has ever been configured. */
   status(): Promise<LedgerStatus>;
   /** Returns what a sink did in a period; undefined if the ledger does not know the sink. */
   sinkActivity(sink: string, request: ActivityRequest): Promise<SinkActivity | undefined>;

@@ -27,8 +27,8 @@ export interface LedgerTables {
    */
   stretches(relation: Relation, since: Date | undefined): AsyncIterableIterator<Stretch>;
   /**
-   * Returns the earliest timestamp that a row written since `since` may have, which is before `since` if the clock was set back. Also
-   * considers steps from up to a day before `since`, because a step is recorded some time after it happens.
+   * Returns the earliest timestamp that a row written since `since` may have, which is before `since` if the clock was set back. Also considers clock
+   * steps recorded for times up to a day before `since`, because a step is recorded some time after it happens.
    */
   reachedBack(since: Date): Promise<Date>;
   /** Returns the ledger's id and its schema number. */

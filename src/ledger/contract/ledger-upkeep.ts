@@ -42,9 +42,8 @@ export interface LedgerUpkeep {
   /** Records damage that the caller found in the file; `failing` returns it from then on. */
   reportDamage(damage: LedgerError): void;
   /**
-   * Checks the file for damage in a separate process. Returns the damage, which `failing` also returns from then on, or an error with
-   * another code than `damaged` if the file could not be checked. Returns undefined if there is no damage, or if the signal aborts the
-   * check.
+   * Checks the file for damage in a separate process. Returns the damage, which `failing` also returns from then on, or an error with a code other
+   * than `damaged` if the file could not be checked. Returns undefined if there is no damage, or if the signal aborts the check.
    */
   inspect(signal: AbortSignal): Promise<LedgerError | undefined>;
   /**

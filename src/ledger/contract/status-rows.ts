@@ -32,7 +32,7 @@ export interface DeliveryRow {
   readonly settledAt: Date | undefined;
   /** Whether the delivery was dead until an operator discarded it. `reason` then says who did so, and the operator's note. */
   readonly discarded: boolean;
-  /** What the lead became at the destination; undefined if the destination did not say. */
+  /** The record or message that the lead became at the destination; undefined if the destination did not report it. */
   readonly ref: DestinationRecord | undefined;
 }
 
@@ -149,7 +149,7 @@ export interface PolledHours {
   readonly through: PollId | undefined;
 }
 
-/** The state of every source and sink that was ever configured. */
+/** The state of every source and sink that has ever been configured. */
 export interface LedgerStatus {
   readonly sources: readonly SourceStatus[];
   readonly sinks: readonly SinkStatus[];
@@ -192,6 +192,6 @@ export interface TraceEntry {
   readonly detail: string | undefined;
   /** The destination's answer. It may repeat the lead's text, so commands show it only on request. */
   readonly answer: string | undefined;
-  /** What the lead became at the destination. */
+  /** The record or message that the lead became at the destination. */
   readonly ref?: DestinationRecord | undefined;
 }

@@ -6,7 +6,7 @@ import { codeOf } from '../../platform/failures/error-code.ts';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import { LedgerError, RECOVER, toReadingError } from '../contract/ledger-error.ts';
 
-/** Line breaks and the blanks around them. SQLite's messages may have several lines. */
+/** Line breaks and the whitespace around them. SQLite's messages may have several lines. */
 const LINE_BREAKS = /\s*\n\s*/g;
 
 /**
@@ -76,10 +76,10 @@ function schemaNumberIn(file: string): number {
 export type InspectionResult = { readonly faults: readonly string[] } | { readonly code: string };
 
 /**
- * Checks a ledger's file for damage in a separate process, because a large file takes minutes. That process ends when the signal aborts or
- * this process ends. `whole` also compares each index with its table, and checks that every row to which another row refers exists. Returns
- * undefined if there is no damage, if the signal aborted the check, or if an upgrade has replaced the program on disk. If the returned
- * error has another code than `damaged`, it says what prevented the check.
+ * Checks a ledger's file for damage in a separate process, because a large file takes minutes. That process ends when the signal aborts or this
+ * process ends. `whole` also compares each index with its table, and checks that every row to which another row refers exists. Returns undefined if
+ * there is no damage, if the signal aborted the check, or if an upgrade has replaced the program on disk. If the returned error has a code other than
+ * `damaged`, it says what prevented the check.
  */
 export function inspectFile(
   file: string,

@@ -12,8 +12,8 @@ export const BUSY_MS = 5_000;
 const MAX_LOG_BYTES = 16 * 1024 * 1024;
 
 /**
- * Opens the file, or creates it so that only this user may read it and the files that SQLite creates beside it, because these files contain
- * personal data. Does not change the permissions of an existing file.
+ * Opens the file. If it is missing, creates it so that only its owner (see `makePrivateFile`) may read it and the files that SQLite creates beside
+ * it, because these files contain personal data. Does not change the permissions of an existing file.
  */
 export function connect(file: string): Database.Database {
   if (!existsSync(file)) makePrivateFile(file);

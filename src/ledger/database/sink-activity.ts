@@ -53,7 +53,7 @@ export class SinkActivity implements WriteBehind {
     return slot;
   }
 
-  /** Records whether a hold or a pause began or ended between two health states of a sink. */
+  /** Records each hold or pause that began or ended between two health states of a sink. */
   changeHealth(sinkNo: number, before: SinkHealth, after: SinkHealth, now: Date): void {
     this.#change(sinkNo, 'held', [before.heldSince, after.heldSince], after.heldReason, now);
     this.#change(sinkNo, 'paused', [before.pausedSince, after.pausedSince], after.pausedReason, now);

@@ -6,8 +6,8 @@ import { type CancelStep, CHUNK, isCancellable, type ReplayedRow, totalsOf } fro
 import { CANCELLED, REPLACED } from '../rules/superseding.ts';
 
 /**
- * Cancels the replays of a sink: skips their pending deliveries, except those that are being attempted, and those without which the sink would
- * never get a version that it was owed independently of the replay. Every method runs inside its caller's transaction.
+ * Cancels the replays of a sink: skips their pending deliveries, apart from those that `ReplayCancellation` counts as `attempted` or `needed`. Every
+ * method runs inside its caller's transaction.
  */
 export class Cancelling {
   readonly #clock: Clock;

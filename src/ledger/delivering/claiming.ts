@@ -62,8 +62,8 @@ export class Claiming {
   }
 
   /**
-   * If the clock was set forward, extends the leases of all running attempts by the same amount, so that the change does not end any of them. `ClockSetting`
-   * handles a clock that was set back.
+   * If the clock was set forward, extends the leases of all running attempts by the same amount, so that the change does not end any of them.
+   * `ClockSetting` handles a clock that was set back.
    */
   #followClock(now: number): void {
     const aheadMs = now - this.#clock.monotonicMs();

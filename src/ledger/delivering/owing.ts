@@ -88,8 +88,8 @@ export class Owing {
   }
 
   /**
-   * Records a lead's new version as owed to every sink that subscribes to updates, and to every other sink whose last delivery of the lead is
-   * pending or dead, or was skipped for one of the reasons in `NewestContent.isNewTo`.
+   * Records a lead's new version as owed to every sink that subscribes to updates, and to every other sink whose last delivery of the lead is pending
+   * or dead, or was skipped although the sink may still need the lead (see `planNewest`).
    */
   updated(versionNo: number, source: string, id: LeadId, now: number): void {
     for (const sink of this.#sinks) this.newest.oweNewest(sink, { versionNo, source, id }, now);

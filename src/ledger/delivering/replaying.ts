@@ -34,8 +34,8 @@ interface Part {
 }
 
 /**
- * The leads that were found for some ids, as the numbers of their current versions, and the ids that belong to no lead or to a delivery of
- * another sink.
+ * The leads that were found for some ids, as the numbers of their current versions, and the ids that belong neither to a lead nor to a delivery to
+ * the sink.
  */
 interface FoundIds {
   readonly versions: readonly number[];

@@ -13,7 +13,7 @@ export interface BatchSettlement {
   readonly mappingNo: number | null;
   /** Whether the batch is kept, to be attempted again as the same batch. */
   readonly kept: boolean;
-  /** Whether the batch is kept and some of its deliveries may have arrived, so that all of them count as possibly arrived. */
+  /** Whether the batch is kept and some of its deliveries may have arrived, in which case all of them count as possibly arrived. */
   readonly keptUnsure: boolean;
 }
 

@@ -50,7 +50,7 @@ export class ClientKeys {
     return rows.length === 0;
   }
 
-  /** Whether keys have to be computed or removed. Needs no write transaction, because it is called often. */
+  /** Whether keys have to be computed or removed. Only reads, because it is called too often to take the write lock. */
   isBehind(secret: string | undefined): boolean {
     const fingerprint = secret === undefined ? null : keyed(secret, 'fingerprint');
     if (this.#sql.keyedWith.get() !== fingerprint) return true;

@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { Order, RejectedSearch, RejectedText, Rows, StoredRejection } from '../contract/page-rows.ts';
 import { type Cursor, FROM_NEWEST, inEachOrder, mergedRows, parseCursor } from './keyset-page.ts';
 
-/** Reads the leads that could not be recorded, in the order in which they were first rejected. */
+/** Reads the rejected leads, in the order in which they were first rejected, or rejected again after they had been resolved. */
 export class RejectedList {
   readonly #sql;
 

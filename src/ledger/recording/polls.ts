@@ -107,7 +107,7 @@ export class Polls {
     };
   }
 
-  /** Returns a running poll. @throws Error if the poll is not running, which is an error of the caller */
+  /** Returns a running poll. @throws Error if the poll is not running, which is a bug in the caller */
   get(id: PollId): OpenPoll {
     const poll = this.#open.get(id);
     if (!poll) throw new Error(`poll ${id} is not running`);

@@ -42,7 +42,7 @@ export function exchangeLedger(file: string, recovered: string, aside: string, r
   }
 }
 
-/** Checks that no process wrote to the ledger, for example a pause or an erasure, because the recovered ledger would lack that change. */
+/** Checks that no process has written to the ledger, for example to record a pause or an erasure, because the new ledger would lack that change. */
 function requireState(file: string, state: LedgerState): void {
   if (stateOf(file) === state) return;
   throw new LedgerError(

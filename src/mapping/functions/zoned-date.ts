@@ -16,7 +16,7 @@ export function isTimeZone(text: string): boolean {
   }
 }
 
-/** Returns the phrase that there is no such time zone, and suggests a similar name if there is one. */
+/** Returns a phrase that says that there is no such time zone, and suggests a similar name if there is one. */
 export function noTimeZone(text: string): string {
   const hint = didYouMean(text, Intl.supportedValuesOf('timeZone'));
   return `there is no time zone "${text}"${hint === '' ? '' : `; ${hint}`}`;

@@ -11,9 +11,9 @@ export interface PlaceReport {
   /** Whether the place could not be reached now and a later erasure must try it again. */
   readonly again: boolean;
   readonly what: string;
-  /** Files that still contain the data of the erased person. An operator must remove them. */
+  /** Files that still contain the erased person's data. An operator must remove them. */
   readonly files?: readonly string[];
-  /** Records at the destination that may hold data of the erased person. An operator must decide about them. */
+  /** Records at the destination that may hold data about the erased person. An operator must decide about them. */
   readonly kept?: readonly KeptRecord[];
 }
 

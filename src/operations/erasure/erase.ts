@@ -157,7 +157,10 @@ function ledgerReport(underWay: number, scrubbed: boolean): Pick<PlaceReport, 'r
   };
 }
 
-/** Erases repeatedly until none of the person's deliveries is being attempted, because an attempt that ends may record an answer or a retry. */
+/**
+ * Erases repeatedly until none of the person's deliveries is being attempted or the wait ends, because an attempt that ends may record an
+ * answer or a retry.
+ */
 async function eraseFromLedger(
   person: Person,
   tell: readonly string[],

@@ -75,8 +75,8 @@ export function recordsReport({
   const decide =
     kept.length > 0
       ? kept.length === 1
-        ? `1 record was kept and may hold data of the person. Open it, and ${BY_HAND}`
-        : `${countOf(kept.length, 'record')} were kept and may hold data of the person. Open each, and ${BY_HAND}`
+        ? `1 record was kept and may hold data about the person. Open it, and ${BY_HAND}`
+        : `${countOf(kept.length, 'record')} were kept and may hold data about the person. Open each, and ${BY_HAND}`
       : undefined;
   const sentences = [
     isReached ? `It no longer contains these leads (${done}).` : `${done[0]?.toUpperCase()}${done.slice(1)}.`,
@@ -108,7 +108,7 @@ export function formerDestinationsReport(former: readonly FormerDestination[]): 
     type: 'former destination',
     reached: false,
     again: false,
-    what: `Until ${until.toISOString()}, the sink delivered to ${place}, which received ${countOf(had, 'lead')}, or may have. leadsync can no longer reach it: erase these leads there by their ids, or ask its operator to do so.`,
+    what: `Until ${until.toISOString()}, the sink delivered to ${place}, which received, or may have received, ${countOf(had, 'lead')}. leadsync can no longer reach it: erase these leads there by their ids, or ask its operator to do so.`,
   }));
 }
 

@@ -26,8 +26,8 @@ export interface SearchParts {
 }
 
 /**
- * Searches the files of all scheduled exports for the person, and lists exports that are no longer configured. Removes only what killed
- * runs left behind.
+ * Searches the files of all scheduled exports for the person, and lists exports and backups that are no longer configured. Removes only what
+ * killed runs left behind.
  */
 export async function searchExports(
   { exports, backups, dataDir }: Pick<Config, 'exports' | 'backups' | 'dataDir'>,

@@ -25,7 +25,7 @@ export class ProcessLocks {
     this.#folder = folder;
   }
 
-  /** Takes and holds the lock of a process. `name` has to consist of letters and digits, and must never be used again. */
+  /** Takes and holds the lock of a process. `name` must consist of letters and digits, and must not be reused for another process. */
   async join(name: string): Promise<{ release(): void }> {
     this.#own.set(name, makeProcessLock(this.#fileOf(name)));
     return {

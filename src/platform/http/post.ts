@@ -26,7 +26,7 @@ interface PostLimits {
    * waits for its connection.
    */
   readonly timeoutMs: number;
-  /** Whether the body matters and not only the status, so that it has until `timeoutMs` to arrive. Default: no. */
+  /** Whether the caller needs the body and not only the status. The body then has until `timeoutMs` to arrive. Default: no. */
   readonly needsBody?: boolean;
   /** Aborts a request that has no response yet, and ends the reading of a body. */
   readonly stop: AbortSignal;

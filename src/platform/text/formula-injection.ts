@@ -1,4 +1,4 @@
-/** The first character that counts: a spreadsheet skips blanks and invisible characters before a formula. */
+/** The first character that counts: a spreadsheet skips whitespace and invisible characters before a formula. */
 const FIRST_SEEN = /[^\p{White_Space}\p{C}\p{Default_Ignorable_Code_Point}]/u;
 /** The characters that begin a formula, the minus sign, and every character that some programs fold to one of these (Unicode, NFKC). */
 const SIGN = /[=+\-@−⁺⁻⁼₊₋₌⩵⩶﬩﹢﹣﹦﹫＋－＝＠]/;

@@ -7,7 +7,10 @@ export function didYouMean(written: string, names: Iterable<string>, share = 1 /
   return similar === undefined ? '' : `did you mean "${similar}"?`;
 }
 
-/** Returns the name that is most similar to the written one, and is not the same; undefined if none is. `share` as for `didYouMean`. */
+/**
+ * Returns the name that is most similar to the written one but not identical to it; undefined if none is similar enough. `share` is as for
+ * `didYouMean`.
+ */
 export function similarName(written: string, names: Iterable<string>, share = 1 / 3): string | undefined {
   const limit = Math.max(1, Math.floor(Math.min(written.length, 12) * share));
   let nearest: { name: string; distance: number } | undefined;

@@ -10,7 +10,10 @@ export interface BatchLead {
   /** The deliveries of the lead, oldest first. */
   readonly deliveries: readonly Delivery[];
   readonly newest: Delivery;
-  /** Whether to create the record if the CRM does not have it. False if the batch only updates the lead: the record was then deleted in the CRM. */
+  /**
+   * Whether to create the record if the CRM does not have it. False if the batch only updates the lead: a missing record was then deleted in
+   * the CRM.
+   */
   readonly mayCreate: boolean;
 }
 

@@ -23,8 +23,8 @@ export function requireFields(
   const byName = new Map(fields.map((field) => [field.name, field]));
   const differences = columns.flatMap((column) => differenceOf(column, byName) ?? []);
   if (differences.length === 0) return;
-  throw new SinkUnavailable(`${destination} does not take the mapping: ${differences.join('; ')}.`, {
-    hint: `Correct \`fields\` of the sink; \`leadsync fields ${sink}\` lists the fields, and \`leadsync setup ${sink}\` makes what leadsync can make.`,
+  throw new SinkUnavailable(`${destination} does not accept the mapping: ${differences.join('; ')}.`, {
+    hint: `Correct the sink's \`fields\`; \`leadsync fields ${sink}\` lists the fields, and \`leadsync setup ${sink}\` creates what leadsync can create.`,
     unsent: true,
   });
 }
@@ -44,7 +44,7 @@ function differenceOf(
   const { options, maxLength } = field;
   if (options && options.length > 0 && !options.includes(text)) {
     const shown = options.slice(0, 10).join(', ');
-    return `\`${name}\` does not take "${text}", but ${shown}${options.length > 10 ? ' and others' : ''}`;
+    return `\`${name}\` does not accept "${text}" (it accepts ${shown}${options.length > 10 ? ' and others' : ''})`;
   }
   return maxLength !== undefined && text.length > maxLength
     ? `the value of \`${name}\` is longer than ${maxLength} characters`

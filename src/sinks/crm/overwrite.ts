@@ -4,8 +4,8 @@ import type { BatchLead } from './batch-leads.ts';
 export type Overwrite = 'never' | 'empty' | 'always';
 
 /**
- * Returns which values leadsync may write to the existing record of a lead. If the batch delivers the lead as new again, leadsync fills empty
- * values at most, because people may have edited the record since.
+ * Returns which values leadsync may write to the existing record of a lead. If the batch delivers the lead as new again, leadsync
+ * at most fills empty values, because people may have edited the record since.
  */
 export function overwriteOf({ mayCreate }: Pick<BatchLead, 'mayCreate'>, overwrite: Overwrite): Overwrite {
   return mayCreate && overwrite === 'always' ? 'empty' : overwrite;

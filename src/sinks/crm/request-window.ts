@@ -3,7 +3,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 /** Share by which a window is extended, because the clocks of the service and of this machine may differ. */
 const MARGIN = 0.02;
 
-/** Upper bounds above the limits of any CRM. A header that exceeds them is a mistake, for example of a proxy. */
+/** Upper bounds above the limits of any CRM. A header that exceeds them is a mistake, for example by a proxy. */
 const MAX_REQUESTS = 10_000;
 const MAX_PERIOD_MS = 3_600_000;
 

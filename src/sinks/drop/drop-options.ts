@@ -46,7 +46,7 @@ export const placeNames: readonly string[] = ['directory', 'to', 'endpoint'];
 /** The options of a drop. */
 export type DropOptions = z.output<z.ZodObject<ReturnType<typeof placeOptions> & typeof bucketOptions>>;
 
-/** Reports options of a drop that contradict each other, because a drop has one place. */
+/** Reports a missing or second place, because a drop has exactly one, and bucket options that have no effect or are incomplete. */
 export function requireOnePlace(options: DropOptions, context: z.RefinementCtx): void {
   for (const [path, message] of faultsIn(options)) context.addIssue({ code: 'custom', path, message });
 }

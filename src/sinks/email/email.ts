@@ -66,7 +66,7 @@ export const email = defineSink({
 
 const NO_RECIPIENT: Refused = {
   kind: 'refused',
-  reason: 'The expression of `to` does not give email addresses for this lead.',
+  reason: 'The expression in `to` does not give email addresses for this lead.',
   unsent: true,
 };
 

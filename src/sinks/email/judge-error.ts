@@ -45,7 +45,7 @@ export function judgeSmtpError(host: string, failure: SendFailure): Refused | Si
   if (refuses) return { kind: 'refused', reason: `${host} ${refuses} (${responseCode}).`, answer };
   const [what, hint] = failureOf(String(command));
   return new SinkUnavailable(`${host} ${what} (${responseCode}).`, {
-    hint: responseCode < 500 ? 'The answer is temporary. See the log of the server if it continues.' : hint,
+    hint: responseCode < 500 ? "The answer is temporary. If this continues, see the server's log." : hint,
     answer,
     unsent: isUnsent,
     mayHaveArrived: false,
@@ -102,7 +102,7 @@ function wordsFor(error: unknown, isStopped: boolean, timeoutMs: number): { what
     case 'EAUTH':
       return {
         what: 'offers no login that leadsync can use',
-        hint: 'Check `server`, and the settings of the server.',
+        hint: "Check `server`, and the server's settings.",
       };
     case 'ECONNECTION':
       return {
@@ -110,7 +110,7 @@ function wordsFor(error: unknown, isStopped: boolean, timeoutMs: number): { what
         hint: 'Check that the port is that of an SMTP server, and see the log of the server.',
       };
     case 'EPROTOCOL':
-      return { what: 'does not answer in SMTP', hint: 'Check host and port of `server`.' };
+      return { what: 'does not answer in SMTP', hint: 'Check the host and port in `server`.' };
     default:
       return networkFailure(error);
   }

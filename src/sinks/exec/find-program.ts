@@ -70,9 +70,12 @@ async function whyNotExecutable(file: string): Promise<string | undefined> {
 function unusable(file: string, code: string): SinkUnavailable {
   const [what, hint] =
     code === 'ENOENT' || code === 'ENOTDIR'
-      ? ['does not exist', 'Correct `command`: a relative path starts at `cwd`.']
+      ? ['does not exist', 'Correct `command`: a relative path is relative to `cwd`.']
       : code === 'EACCES'
-        ? ['is not executable for leadsync', `Allow it to the user that leadsync runs as: chmod +x ${file}`]
+        ? [
+            'is not executable for leadsync',
+            `Allow the user that leadsync runs as to execute it: chmod +x ${file}`,
+          ]
         : code === 'EISDIR'
           ? ['is a folder', 'Correct `command`.']
           : [`cannot be executed (${code})`, 'Correct `command`.'];

@@ -34,7 +34,7 @@ const configValue = z.union(
 /** The options of an exec sink, without those common to every sink. */
 export const execOptions = z.strictObject({
   command: command.describe(
-    'The program and its arguments: `[psql, -f, load.sql]`. A name without a slash is searched for on the `PATH`; a relative path starts at `cwd`. No shell interprets the command. Other users of the machine can see arguments: put secrets into `env` or `config`.',
+    'The program and its arguments: `[psql, -f, load.sql]`. A name without a slash is searched for on the `PATH`; a relative path is relative to `cwd`. No shell interprets the command. Other users of the machine can see arguments: put secrets into `env` or `config`.',
   ),
   speaks: z
     .enum(['jsonl', 'singer'])
@@ -84,7 +84,7 @@ export function optionFaults({ config, speaks }: ExecOptions): readonly OptionFa
     {
       option: 'config',
       message: '`config` is only for Singer targets',
-      hint: 'add `speaks: singer`, or remove it',
+      hint: 'add `speaks: singer`, or remove `config`',
     },
   ];
 }

@@ -4,7 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 /** Maximum number of characters in a line of standard output. Longer lines are discarded. */
 const MAX_LINE = 64 * 1024;
 
-/** Reads a stream to its end and keeps its last `max` bytes, which the result returns. */
+/** Reads a stream to its end. Returns a function that returns the last `max` bytes that were read. */
 export function keepEnd(stream: Readable, max: number): () => Buffer {
   let kept: Buffer = Buffer.alloc(0);
   stream.on('data', (chunk: Buffer) => {

@@ -27,12 +27,12 @@ interface RunLimits {
 const STOP_GRACE_MS = 300;
 /** Maximum number of bytes of standard error to keep. */
 const MAX_STDERR = 8 * 1024;
-/** Minimum bytes of one write to the program. Lines are short, and each write is a system call. */
+/** Minimum size of a write to the program, except the last one, in bytes. Lines are short, and each write is a system call. */
 const WRITE_BYTES = 64 * 1024;
 
 /**
- * Runs a program with these lines as its standard input, and waits for its end. Creates each line only when the program has read the lines
- * before it.
+ * Runs a program with these lines as its standard input, and waits for its end. Creates lines only as fast as the program reads
+ * them.
  * @throws the error from Node.js if no process can be started, or an error from `lines`
  */
 export async function runProgram(program: Program, lines: Iterable<string>, limits: RunLimits): Promise<Run> {

@@ -33,7 +33,7 @@ const behindFields: readonly Column[] = [
   always('_leadsync_source', 'text', 'The source of the lead.'),
   always('_leadsync_lead_id', 'bigint', "The lead's id."),
   always('_leadsync_version', 'integer', 'Version number of the content, counted from 1.'),
-  always('_leadsync_first_seen_at', 'time', 'When leadsync first listed the lead.'),
+  always('_leadsync_first_seen_at', 'time', 'When leadsync first saw the lead in a listing.'),
   DELIVERY_ID,
 ];
 

@@ -40,9 +40,9 @@ export interface StartedProgram {
 
 /** How a program ended. */
 export interface Ended {
-  /** The exit code, or 128 and the number of the signal that ended the program. */
+  /** The exit code, or 128 plus the number of the signal that ended the program. */
   readonly code: number;
-  /** Whether everything that was written to `stdin` was passed on until the end of the input. */
+  /** Whether everything that was written to `stdin`, up to its end, was passed on to the program. */
   readonly wasFed: boolean;
 }
 

@@ -46,7 +46,7 @@ export function withoutLease(stop: AbortSignal): CallLimits {
 }
 
 /**
- * The answer is longer than leadsync reads. The server may have carried out the request. A request about fewer records has a shorter answer, so
+ * The answer is longer than leadsync reads. The server may have carried out the request. A request for fewer records gets a shorter answer, so
  * the caller splits the request and repeats it.
  */
 export class AnswerTooLong extends SinkUnavailable {}

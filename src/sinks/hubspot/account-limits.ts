@@ -29,7 +29,7 @@ export class AccountLimits {
 
   /**
    * Returns the time for which leadsync still sends nothing because the account has no requests left today, in ms. The limit is renewed at
-   * midnight in the account's time zone, which leadsync does not know, so leadsync tries again an hour after the last answer.
+   * midnight in the account's time zone, which leadsync does not know, so leadsync tries again an hour after the last answer that said so.
    */
   waitMs(): number {
     if (this.#usedUpAtMs === undefined) return 0;

@@ -19,10 +19,10 @@ export const SINGULAR: Readonly<Record<ObjectName, string>> = {
 };
 
 const RECYCLING = "HubSpot's recycling bin keeps deleted deals and leads for some time.";
-const NOT_MADE = 'leadsync did not make it; its properties `leadsync_…` were emptied';
-const OF_ANOTHER = 'leadsync made it for another lead, which is not erased';
+const NOT_MADE = 'leadsync did not create it; its `leadsync_…` properties were emptied';
+const OF_ANOTHER = 'leadsync created it for another lead, which is not erased';
 const UNFOUND =
-  'No contact in HubSpot has the key of one of these leads. With `object: none`, a contact that leadsync did not make has no key: look for it by the email address or phone number of the person, and empty or delete it by hand.';
+  "No contact in HubSpot has the key of one of these leads. With `object: none`, a contact that leadsync did not create has no key: look for it by the person's email address or phone number, and empty or delete it by hand.";
 
 interface Erasing {
   readonly api: HubSpotApi;
@@ -93,7 +93,10 @@ async function ownProperties({ api, object, limits }: Erasing): Promise<readonly
   if (lacking.length > 0)
     throw new SinkUnavailable(
       `HubSpot has no property \`${KEY}\` of ${lacking.join(' and ')}, by which leadsync could find the leads.`,
-      { hint: `\`leadsync setup ${api.addressee.sink}\` shows and makes what is missing.`, unsent: true },
+      {
+        hint: `\`leadsync setup ${api.addressee.sink}\` shows what is missing; \`--yes\` creates it.`,
+        unsent: true,
+      },
     );
   return own;
 }
@@ -128,7 +131,7 @@ async function emptyProperties(
   for (const result of written.values()) {
     if (result instanceof SinkUnavailable) throw result;
     if (!('kind' in result) || result.kind === 'gone') continue;
-    throw new SinkUnavailable("HubSpot does not empty leadsync's properties of a contact.", {
+    throw new SinkUnavailable("HubSpot did not empty leadsync's properties of a contact.", {
       hint: 'Check whether a validation rule of the account forbids empty values.',
     });
   }

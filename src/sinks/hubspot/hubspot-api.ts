@@ -187,7 +187,7 @@ export class HubSpotApi {
     const answer = (await this.ask('GET', path, limits)) ?? {};
     if (Array.isArray(answer['results'])) return { results: answer['results'], answer };
     throw new SinkUnavailable(
-      `HubSpot at ${this.addressee.origin} answered without the list that was asked for.`,
+      `HubSpot at ${this.addressee.origin} answered without the list that leadsync requested.`,
       {
         hint: 'Check `api_url`, and whether a proxy answers in place of HubSpot.',
         unsent: true,

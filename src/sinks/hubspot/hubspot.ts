@@ -115,7 +115,7 @@ class HubSpotSink implements Sink {
     this.#api.lookAgain();
     await this.#readAccount(limits);
     const missing = await this.missingParts(stop, columns);
-    requireParts(missing, 'HubSpot', `\`leadsync setup ${this.#parts.name} --yes\` makes what is missing.`);
+    requireParts(missing, 'HubSpot', `\`leadsync setup ${this.#parts.name} --yes\` creates what is missing.`);
     const names = { sink: this.#parts.name, destination: 'HubSpot' };
     requireFields(columns, await this.destinationFields(stop), names);
   }

@@ -29,7 +29,7 @@ const OF_ACCOUNT = /^(pipeline|dealstage|hs_pipeline|hs_pipeline_stage|lifecycle
 const OF_UNIQUE_VALUE = /UNIQUE|DUPLICATE/;
 /** The unique properties by which leadsync finds records. If another record already has the value, leadsync writes to that record. */
 const FINDS_RECORDS = /^(email|leadsync_key)$/;
-/** Maximum characters of an answer that are stored. */
+/** Maximum number of characters of an answer to store. */
 const MAX_ANSWER = 1_000;
 /** Time for which leadsync sends nothing once the requests of the day are used up, in ms. */
 export const DAILY_WAIT_MS = 3_600_000;
@@ -54,7 +54,7 @@ export function judgeFault(
   const { category, properties, missing, existingId, isNotUnique } = fault;
   const unavailable = (message: string, hint: string) =>
     new SinkUnavailable(message, { hint, httpStatus, answer, mayHaveArrived: false });
-  const setup = `\`leadsync setup ${sink}\` shows and makes what is missing.`;
+  const setup = `\`leadsync setup ${sink}\` shows what is missing; \`--yes\` creates it.`;
   if (isNotUnique) return unavailable(NO_KEY, setup);
   const ofMapping = properties.filter(({ name, code }) => OF_MAPPING.test(code) || OF_ACCOUNT.test(name));
   if (ofMapping.length > 0)
@@ -75,7 +75,7 @@ export function judgeFault(
         : `the record (${shown(category)})`;
   const refused: Refused = {
     kind: 'refused',
-    reason: `HubSpot at ${origin} does not take ${what}. Correct \`fields\` or the property in HubSpot, and let \`leadsync retry\` send the lead again.`,
+    reason: `HubSpot at ${origin} does not accept ${what}. Correct \`fields\` or the property in HubSpot, then run \`leadsync retry\`.`,
     httpStatus,
     answer,
   };
@@ -104,7 +104,7 @@ export function requestFailure(answer: Answer, path: string, { sink, origin }: A
     });
   const name = `HubSpot at ${origin}`;
   if (fault.isNotUnique)
-    return failure(NO_KEY, `\`leadsync setup ${sink}\` shows and makes what is missing.`);
+    return failure(NO_KEY, `\`leadsync setup ${sink}\` shows what is missing; \`--yes\` creates it.`);
   const notFound = (of: string) => {
     const [, object] = /\/(contacts|deals|leads)\b/.exec(of) ?? [];
     return object === undefined || fault.category === ''
@@ -151,7 +151,7 @@ export function requestFailure(answer: Answer, path: string, { sink, origin }: A
     default:
       return body === undefined || httpStatus < 400
         ? failure(
-            `${origin} answered HTTP ${httpStatus}, and not as HubSpot does.`,
+            `${origin} answered HTTP ${httpStatus}, but not in HubSpot's format.`,
             'Check `api_url`, and whether a proxy answers in place of HubSpot.',
             retryAfterMs,
           )

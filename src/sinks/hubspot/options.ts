@@ -8,7 +8,7 @@ const TOKEN = /^[\x21-\x7e]+$/;
 /** The options of a hubspot sink, without those common to every sink. */
 export const hubspotOptions = z.strictObject({
   token: secret()
-    .refine((token) => TOKEN.test(token.reveal()), 'must be a service key such as pat-…, in one line')
+    .refine((token) => TOKEN.test(token.reveal()), 'must be a service key such as pat-…, on one line')
     .describe(
       'The service key of the HubSpot account (`pat-…`), or the token of a private app. It needs the scopes to read and write contacts and the records of `object`, and for `leadsync setup` also their schemas.',
     ),
@@ -52,7 +52,7 @@ function isAddress(value: string): boolean {
   );
 }
 
-/** Maximum characters of a text in HubSpot. */
+/** Maximum number of characters in a HubSpot text property. */
 const MAX_TEXT = 65_536;
 
 /** The standard fields of contacts. */
@@ -117,13 +117,13 @@ export function fieldFault(
   const [first = '', second, ...rest] = name.split('.');
   const property = second ?? first;
   if (second !== undefined && !/^(deal|lead)$/.test(first))
-    return `is no property${rightForm(first, second)}`;
-  if (rest.length > 0) return 'is no property: there is one dot at most, as in `deal.amount`';
+    return `is not a property${rightForm(first, second)}`;
+  if (rest.length > 0) return 'is not a property: a name has at most one dot, as in `deal.amount`';
   if (!/^[a-z][a-z0-9_-]*$/.test(property))
-    return "is no property: HubSpot's internal names are of small letters, digits and _, as `leadsync fields` lists them";
+    return "is not a property: HubSpot's internal names consist of lower-case letters, digits and _, as `leadsync fields` lists them";
   if (KEPT.has(property)) return WRITTEN_BY_LEADSYNC;
   if (second === undefined || options === undefined || options.object === first) return undefined;
-  return `is a property of a ${first}, and \`object\` of the sink is \`${options.object}\``;
+  return `is a property of a ${first}, and the sink's \`object\` is \`${options.object}\``;
 }
 
 /** Returns how to write a property whose prefix is wrong. */

@@ -8,7 +8,7 @@ import type { RecordFault } from './judge-fault.ts';
 import type { RecordInput } from './match-results.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 
-const NO_EMAIL = 'HubSpot does not take the email address, so the contact has none.';
+const NO_EMAIL = 'HubSpot does not accept the email address, so the contact has none.';
 const TAKEN_EMAIL = 'Another contact in HubSpot has the email address, so the contact of the lead has none.';
 const OTHER_EMAIL = 'The contact has another email address in HubSpot, which leadsync leaves as it is.';
 const NO_CONTACT =
@@ -16,7 +16,7 @@ const NO_CONTACT =
 const TAKEN =
   'A record with the same email address or key appeared in HubSpot during this attempt. leadsync tries again.';
 const CONFLICT =
-  'has another contact with a unique value of this lead, and does not say of which property. Correct `fields` or the property in HubSpot, and let `leadsync retry` send the lead again.';
+  "has another contact with one of this lead's unique values, and does not say in which property. Correct `fields` or the property in HubSpot, then run `leadsync retry`.";
 const GONE = 'The record was deleted in HubSpot during this attempt. leadsync tries again.';
 
 /**

@@ -23,7 +23,7 @@ const DELETED = 'The record was deleted in HubSpot, so leadsync does not update 
 interface Writing {
   readonly overwrite: Overwrite;
   readonly limits: CallLimits;
-  /** Returns what the lead became, for the operator. */
+  /** Returns the reference to a record, for the operator. */
   readonly refOf: (record: HubSpotRecord) => DestinationRecord;
 }
 

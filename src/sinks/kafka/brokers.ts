@@ -72,7 +72,7 @@ export class Brokers {
     await this.#pool.close();
   }
 
-  /** Returns a connection to the first of the configured brokers that accepts one. @throws SinkUnavailable */
+  /** Returns a connection to a configured broker: an open one if possible, otherwise the first that can be opened. @throws SinkUnavailable */
   async any(): Promise<Connection> {
     const { brokers } = this.#settings;
     const isOpen = (broker: BrokerAddress) => this.#pool.getEstablishedConnection(broker)?.isConnected();

@@ -26,8 +26,8 @@ export interface LoginFacts {
 
 /** Error codes that mean that a record is at fault (https://kafka.apache.org/protocol#protocol_error_codes). */
 const REFUSED: Readonly<Record<string, string>> = {
-  MESSAGE_TOO_LARGE: 'Raise `max.message.bytes` of the topic, then use `leadsync retry`.',
-  RECORD_LIST_TOO_LARGE: 'Raise `segment.bytes` of the topic, then use `leadsync retry`.',
+  MESSAGE_TOO_LARGE: "Raise the topic's `max.message.bytes`, then run `leadsync retry`.",
+  RECORD_LIST_TOO_LARGE: "Raise the topic's `segment.bytes`, then run `leadsync retry`.",
   INVALID_RECORD: "The broker's log says which rule the record breaks, for example a schema.",
 };
 
@@ -56,7 +56,7 @@ type Hint = (place: Place, login: LoginFacts) => string;
 
 const TEMPORARY: Hint = () => 'This is usually transient: a broker is restarting, or leadership is moving.';
 const REPLICAS: Hint = ({ topic }) =>
-  `Check that the brokers run, and \`min.insync.replicas\` of the topic: kafka-topics.sh --describe --topic ${topic}`;
+  `Check that the brokers are running, and check the topic's \`min.insync.replicas\`: kafka-topics.sh --describe --topic ${topic}`;
 const WRITE: Hint = ({ topic }, { username }) =>
   `Allow it: kafka-acls.sh --add --allow-principal User:${username ?? 'ANONYMOUS'} --operation Write --operation Describe --topic ${topic}`;
 
@@ -161,7 +161,7 @@ function tooLate({ tls }: LoginFacts): Words {
 }
 const NO_TLS: Words = ['closed the connection during the TLS handshake', 'Check that the port uses TLS.'];
 const NEEDS_TLS: Words = ['requires TLS', 'Set `tls: true`.'];
-const NO_KAFKA: Words = ['does not answer as Kafka does', 'Check host and port in `brokers`.'];
+const NO_KAFKA: Words = ['does not answer as Kafka does', 'Check the host and port in `brokers`.'];
 
 /**
  * Returns the hint for a closed connection. A broker closes it without an error if it expects TLS or a login, or if it gets a request that it
@@ -177,10 +177,10 @@ function loginFailure(errors: readonly Error[], code: string | undefined): Words
   if (code === 'UNSUPPORTED_SASL_MECHANISM') {
     const offered = errors.map(mechanismsOf).find((names) => names.length > 0) ?? [];
     const has = offered.length === 0 ? '' : `: it offers ${offered.join(', ')}`;
-    return [`does not offer the SASL mechanism of \`sasl\`${has}`, 'Correct `sasl`.'];
+    return [`does not offer the SASL mechanism in \`sasl\`${has}`, 'Correct `sasl`.'];
   }
   if (code === 'ILLEGAL_SASL_STATE')
-    return ['expects no login', 'Remove `username` and `password`, or use the port that has a login.'];
+    return ['expects no login', 'Remove `username` and `password`, or use the port that requires a login.'];
   if (code === undefined)
     return ['did not complete the login', 'Check `brokers` and `sasl`, and see the log of the broker.'];
   return ['does not accept the login', 'Correct `username`, `password` and `sasl`.'];

@@ -67,7 +67,7 @@ export class Topics {
 
   /**
    * Verifies that records can be written to a topic: that it exists or can be created, that each partition has a leader that accepts a
-   * connection, and that the user has the right to write, if the broker says so. Changes nothing.
+   * connection, and that the user may write to it, if the broker reports the user's rights. Changes nothing.
    * @throws SinkUnavailable
    */
   async check(name: string, stop: AbortSignal): Promise<void> {

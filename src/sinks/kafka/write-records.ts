@@ -33,8 +33,8 @@ export interface WriteLimits {
 }
 
 /**
- * Maximum bytes of records for one partition in a request, uncompressed. Below `max.message.bytes` of a topic (default: 1,048,588), which
- * applies to them together.
+ * Maximum total size of the records for one partition in a request, in bytes, uncompressed. Below a topic's `max.message.bytes` (default:
+ * 1,048,588), which applies to these records together.
  */
 const MAX_PART_BYTES = 900_000;
 

@@ -13,7 +13,7 @@ import { AS_RECEIVED, isMixed } from '../table/mapped-columns.ts';
 const LATER = ['_leadsync_synced_at', '_leadsync_last_listed_at'];
 
 const ofDelivery: readonly Column[] = [
-  always('_leadsync_event', 'text', 'created, or updated for every further content.'),
+  always('_leadsync_event', 'text', 'created, or updated for every later version.'),
   always('_leadsync_replay', 'boolean', 'Whether the delivery is a replay.'),
   always('_leadsync_delivery_id', 'text', 'Identifies the delivery for ever: recognise repeats by it.'),
 ];
@@ -36,7 +36,7 @@ export const columnsOfLeads: readonly Column[] = [
 const behindFields: readonly Column[] = [
   always('_leadsync_lead_id', 'bigint', "The lead's id."),
   always('_leadsync_source', 'text', 'The source of the lead.'),
-  always('_leadsync_first_seen_at', 'time', 'When leadsync first listed the lead.'),
+  always('_leadsync_first_seen_at', 'time', 'When leadsync first saw the lead in a listing.'),
   always('_leadsync_version', 'integer', 'Version number of the content, counted from 1.'),
   ...ofDelivery,
 ];

@@ -7,8 +7,8 @@ import { type Json, listOf, textOf } from './read-answer.ts';
 /** A field of an object. */
 export interface AccountField {
   /**
-   * The name by which the option `fields` addresses it, without prefix: its name in lower case, or `field_` and its code if that name is unusable
-   * or taken.
+   * The name by which the option `fields` addresses it, without prefix. For a custom field, it is made from the label (`nameOfLabel`), or it is
+   * `field_` and the code if that name is unusable or taken.
    */
   readonly name: string;
   /** Its name in requests: 40 hexadecimal characters for a custom field. */
@@ -21,7 +21,7 @@ export interface AccountField {
   readonly options: readonly { readonly id: number; readonly label: string }[];
 }
 
-/** Maximum characters of a value, by type of field (https://pipedrive.readme.io/docs/core-api-concepts-custom-fields). */
+/** Maximum number of characters in a value, by type of field (https://pipedrive.readme.io/docs/core-api-concepts-custom-fields). */
 export const MAX_LENGTHS: Readonly<Record<string, number>> = {
   varchar: 255,
   varchar_auto: 255,

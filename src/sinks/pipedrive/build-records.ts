@@ -40,7 +40,7 @@ export const namedFields: FieldLookup = {
 /** The object in which Pipedrive stores enquiries. */
 export type RecordOwner = Exclude<PipedriveOptions['object'], 'none'>;
 
-/** Maximum characters of the list of a person's enquiries, and of a person's name. */
+/** Maximum number of characters in the list of a person's enquiries, and in a person's name. */
 const MAX_ENQUIRIES = 65_000;
 const MAX_NAME = 255;
 
@@ -119,7 +119,7 @@ export class RecordBuilder {
     if (field) return field;
     const { origin, sink } = this.#to;
     throw new SinkUnavailable(`Pipedrive at ${origin} has no field \`${fieldName(owner, name)}\`.`, {
-      hint: `\`leadsync setup ${sink} --yes\` makes what leadsync can make; correct \`fields\` for others, which \`leadsync fields ${sink}\` lists.`,
+      hint: `\`leadsync setup ${sink} --yes\` creates what leadsync can create; correct \`fields\` for others, which \`leadsync fields ${sink}\` lists.`,
       unsent: true,
     });
   }

@@ -52,7 +52,7 @@ export interface Person {
   isMade: boolean;
 }
 
-/** Maximum characters of an email address that Pipedrive accepts. */
+/** Maximum number of characters in an email address that Pipedrive accepts. */
 const MAX_EMAIL = 255;
 
 /** Returns the persons of a batch with their enquiries. */

@@ -23,8 +23,9 @@ export interface FoundPerson {
 }
 
 /**
- * Finds persons by email address or key. Pipedrive's search lags behind the records, so leadsync reads recently changed persons from the records:
- * once when the first person is not found, and again after a request whose answer was lost.
+ * Finds persons by email address or key. Pipedrive's search lags behind the records. If it finds no person, leadsync therefore also reads the
+ * recently changed persons: the first time, after a request whose answer was lost, and whenever an earlier attempt may have created the person
+ * or the search returned only a deleted one.
  */
 export class PersonFinder {
   readonly #api: PipedriveApi;

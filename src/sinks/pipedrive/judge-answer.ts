@@ -27,14 +27,14 @@ export interface Addressee {
 }
 
 const OWNERS = ['person', 'lead', 'deal'] as const satisfies readonly FieldOwner[];
-/** Maximum characters of an answer that are stored. */
+/** Maximum number of characters of an answer to store. */
 const MAX_ANSWER = 1_000;
 /** The window of the burst limit, in ms. */
 const BURST_MS = 2_000;
 /** Time for which Cloudflare may block a client that keeps sending requests, in ms. Not documented. */
 const BLOCK_MS = 3_600_000;
 const TOKEN_HINT =
-  'Put a valid API token into `token`: Pipedrive shows it under Personal preferences, API. A new token ends the old one.';
+  'Put a valid API token into `token`: Pipedrive shows it under Personal preferences, API. A new token invalidates the old one.';
 
 /** Returns what an unsuccessful answer means for the record. @throws SinkUnavailable for a fault that the next lead would also have */
 export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addressee): RecordFault {
@@ -43,7 +43,7 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
   const fault = readFault(body);
   const name = `Pipedrive at ${to.origin}`;
   const owner = OWNERS.find((object) => path.includes(`/${object}s`));
-  const setup = `\`leadsync setup ${to.sink}\` shows and makes what is missing.`;
+  const setup = `\`leadsync setup ${to.sink}\` shows what is missing; \`--yes\` creates it.`;
   const failure = (message: string, hint: string, retryAfterMs = answer.retryAfterMs) =>
     new SinkUnavailable(message, {
       hint,
@@ -54,14 +54,14 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
     });
   const refused = (): Refused => ({
     kind: 'refused',
-    reason: `${name} does not take ${shown(fault.parameter, owner, to)}. Correct the value in \`fields\`, then run \`leadsync retry\`.`,
+    reason: `${name} does not accept ${shown(fault.parameter, owner, to)}. Correct the value in \`fields\`, then run \`leadsync retry\`.`,
     httpStatus,
     answer: storedAnswer(answer),
   });
   if (httpStatus < 300)
     throw failure(
       body === undefined
-        ? `${to.origin} answered HTTP ${httpStatus}, and not as Pipedrive does.`
+        ? `${to.origin} answered HTTP ${httpStatus}, but not in Pipedrive's format.`
         : `${name} answered HTTP ${httpStatus} without saying what it has stored.`,
       'Check `domain`, and whether a proxy answers in place of Pipedrive. Before leadsync sends a lead again, it checks whether Pipedrive already has it.',
     );
@@ -74,7 +74,7 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
         throw failure(`Pipedrive no longer has ${shown(fault.unknownField, owner, to)}.`, setup);
       if (to.isConstant(nameIn(fault.parameter, owner, to) ?? ''))
         throw failure(
-          `${name} does not take ${shown(fault.parameter, owner, to)}, which is the same for every lead.`,
+          `${name} does not accept ${shown(fault.parameter, owner, to)}, which is the same for every lead.`,
           `Correct the value in \`fields\` of sink ${to.sink}.`,
         );
       return fault.parameter === 'emails' ? { kind: 'wrong-email', refused: refused() } : refused();
@@ -99,7 +99,7 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
         );
       throw failure(
         `The user of the token may not do this at ${to.origin} (${method} ${path}).`,
-        'Give the user the permission in Pipedrive, or use the token of another one. `job_title`, `birthday`, `notes` and `postal_address` of a person need the contact sync of Pipedrive.',
+        "Give the user the permission in Pipedrive, or use the token of another user. `job_title`, `birthday`, `notes` and `postal_address` of a person need Pipedrive's contact sync.",
       );
     case 404:
     case 410:
@@ -125,7 +125,7 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
   }
   throw isPage && httpStatus < 500
     ? failure(
-        `${to.origin} answered HTTP ${httpStatus}, and not as Pipedrive does.`,
+        `${to.origin} answered HTTP ${httpStatus}, but not in Pipedrive's format.`,
         'Check `domain`, and whether a proxy answers in place of Pipedrive.',
       )
     : failure(

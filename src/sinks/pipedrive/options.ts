@@ -17,7 +17,7 @@ export const pipedriveOptions = z.strictObject({
     .transform((url) => new URL(url).origin)
     .describe('The address of the company at Pipedrive: `https://COMPANY.pipedrive.com`.'),
   token: secret()
-    .refine((token) => TOKEN.test(token.reveal()), 'must be an API token of Pipedrive, in one line')
+    .refine((token) => TOKEN.test(token.reveal()), 'must be a Pipedrive API token, on one line')
     .describe(
       'The API token of a user, which Pipedrive shows under Personal preferences, API. The records that leadsync creates belong to this user.',
     ),
@@ -79,7 +79,7 @@ export const AS_TYPED = 'leadsync_email_as_typed';
 export const NOTE = 'note';
 
 const ANSWERS = 'lead.questions.map(q, q.question + "\\n" + q.answer).join("\\n\\n")';
-/** Maximum characters of a note's text: Pipedrive accepts 100,000 characters of HTML, in which an escaped character counts several times. */
+/** Maximum number of characters in a note: Pipedrive accepts 100,000 characters of HTML, in which an escaped character counts several times. */
 const MAX_NOTE = 30_000;
 const MAX_TEXT = 65_535;
 
@@ -118,10 +118,10 @@ export function standardFields(
 export function fieldFault(name: string): string | undefined {
   const [first = '', second, ...rest] = name.split('.');
   if (second !== undefined && !/^(lead|deal)$/.test(first))
-    return 'is no field: write a field of the person as it is, and one of the lead or deal as `lead.NAME` or `deal.NAME`';
-  if (rest.length > 0) return 'is no field: there is one dot at most, as in `deal.value`';
+    return 'is not a field: write a field of the person as it is, and one of the lead or deal as `lead.NAME` or `deal.NAME`';
+  if (rest.length > 0) return 'is not a field: a name has at most one dot, as in `deal.value`';
   const field = second ?? first;
   if (!/^[\p{Ll}\p{Lo}\p{Lm}\p{N}_]+$/u.test(field))
-    return 'is no field: write its name in Pipedrive in small letters, with _ in place of everything else, as `leadsync fields` lists it';
+    return 'is not a field: write its name in Pipedrive in lower case, with _ in place of everything else, as `leadsync fields` lists it';
   return [KEY, ENQUIRIES, URL_FIELD].includes(field) ? 'is a field that leadsync writes itself' : undefined;
 }

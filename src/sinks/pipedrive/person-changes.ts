@@ -8,7 +8,7 @@ import { type Json, listOf, objectOf } from './read-answer.ts';
 
 /** The types of fields that can hold what a client typed. */
 const TYPED: ReadonlySet<string> = new Set(['varchar', 'varchar_auto', 'text', 'phone', 'phones', 'address']);
-/** Maximum characters of a value in a note. */
+/** Maximum number of characters of a value in a note. */
 const MAX_UNHELD = 2_000;
 
 /** Returns those of the wanted values that have to be written to a record. Never changes the fields `kept`. */

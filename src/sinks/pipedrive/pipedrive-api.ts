@@ -201,7 +201,7 @@ export function isFault(result: Json | RecordFault): result is RecordFault {
   return 'kind' in result && typeof result.kind === 'string' && !('id' in result);
 }
 
-/** Returns the failure for a fault in a request that writes no lead, so that the fault cannot lie in the values of a lead. */
+/** Returns the failure for a fault in a request that writes no lead, which therefore cannot be the fault of a lead. */
 function unexpected(fault: RecordFault): SinkUnavailable {
   const { reason, httpStatus, answer } = fault.kind === 'refused' ? fault : fault.refused;
   return new SinkUnavailable(reason, { hint: '', httpStatus, answer, unsent: true });

@@ -103,7 +103,7 @@ class PipedriveSink implements Sink {
   async check(stop: AbortSignal, columns: readonly MappedColumn[] = []): Promise<void> {
     const missing = await this.missingParts(stop, columns);
     const { name } = this.#parts;
-    requireParts(missing, 'Pipedrive', `\`leadsync setup ${name} --yes\` makes what is missing.`);
+    requireParts(missing, 'Pipedrive', `\`leadsync setup ${name} --yes\` creates what is missing.`);
     const fields = await this.destinationFields(stop);
     requireFields(columns, fields, { sink: name, destination: 'Pipedrive' });
     const limits = withoutLease(stop);

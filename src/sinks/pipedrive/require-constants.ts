@@ -28,7 +28,7 @@ const SOURCES: Readonly<Record<string, Source>> = {
   owner_id: USERS,
   'lead.owner_id': USERS,
   'deal.owner_id': USERS,
-  'lead.label_ids': { call: calls.listLeadLabels, what: 'label of leads', isPaged: false, isUsable: any },
+  'lead.label_ids': { call: calls.listLeadLabels, what: 'lead label', isPaged: false, isUsable: any },
   'deal.pipeline_id': { call: calls.listPipelines, what: 'pipeline', isPaged: true, isUsable: any },
   'deal.stage_id': { call: calls.listStages, what: 'stage', isPaged: true, isUsable: any },
 };
@@ -105,8 +105,8 @@ function wrongMapping(
   { addressee: { origin, sink } }: PipedriveApi,
   faults: readonly string[],
 ): SinkUnavailable {
-  return new SinkUnavailable(`Pipedrive at ${origin} does not take the mapping: ${faults.join('; ')}.`, {
-    hint: `Correct \`fields\` of the sink; \`leadsync fields ${sink}\` lists the fields.`,
+  return new SinkUnavailable(`Pipedrive at ${origin} does not accept the mapping: ${faults.join('; ')}.`, {
+    hint: `Correct the sink's \`fields\`; \`leadsync fields ${sink}\` lists the fields.`,
     unsent: true,
   });
 }

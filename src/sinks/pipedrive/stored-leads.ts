@@ -94,7 +94,7 @@ export async function eraseLeads(leads: readonly LeadKey[], tools: StoreTools): 
   return erasure.result;
 }
 
-/** Deletes records, and records what became of each. */
+/** Deletes records, and collects the result for each. */
 class Erasure {
   readonly #tools: StoreTools;
   readonly #deleted: Record<string, number> = {};
@@ -146,14 +146,14 @@ class Erasure {
     const changed = await api.write(calls.changePerson, { id, body }, limits);
     if (isFault(changed)) {
       if (changed.kind === 'gone') return;
-      throw new SinkUnavailable("Pipedrive does not change leadsync's fields of a person.", {
-        hint: 'Check the permissions of the user of the token.',
+      throw new SinkUnavailable("Pipedrive did not change leadsync's fields of a person.", {
+        hint: 'Check the permissions of the user whose token leadsync uses.',
       });
     }
     const why =
       remaining.length > 0
         ? `it has ${countOf(remaining.length, 'other enquiry')} from leadsync; the keys of these leads were removed from it`
-        : 'leadsync did not make it; its fields `leadsync_…` were emptied';
+        : 'leadsync did not create it; its `leadsync_…` fields were emptied';
     this.#kept.push({ ...refOf(api.addressee, 'person', id), why });
   }
 

@@ -28,7 +28,7 @@ const NOT_FOUND =
   'Pipedrive has no record with the key of the lead: it was deleted, or its key was changed. leadsync updates none.';
 const ARCHIVED = 'The record is archived in Pipedrive, so leadsync does not change it.';
 const CONVERTED = 'The lead has become a deal in Pipedrive, so leadsync does not change it.';
-const NO_NOTE = 'Pipedrive does not take the note.';
+const NO_NOTE = 'Pipedrive did not accept the note.';
 const PERSON_GONE =
   'The person was deleted or merged in Pipedrive during this attempt. leadsync looks for the person again.';
 

@@ -14,7 +14,7 @@ import { isFault, type Limits, type PipedriveApi } from './pipedrive-api.ts';
 import { idOf, type Json, objectOf } from './read-answer.ts';
 import { keysOf } from './search-key.ts';
 
-const NO_EMAIL = `Pipedrive does not take the email address, so that it stands in \`${AS_TYPED}\` alone.`;
+const NO_EMAIL = `Pipedrive does not accept the email address, so it is only in \`${AS_TYPED}\`.`;
 const ONLY_AS_TYPED = `Pipedrive has the email address in \`${AS_TYPED}\` only.`;
 const NO_PERSON =
   'Pipedrive no longer has a person with the email address or key of the lead, and only a new lead gets one.';
@@ -169,7 +169,7 @@ export class PersonWriter {
   }
 
   /**
-   * Returns the values to write to a known person. An enquiry that the person already had fills empty fields at most, because people may have
+   * Returns the values to write to a known person. An enquiry that the person already had at most fills empty fields, because people may have
    * edited the person since.
    */
   #changesOf(
@@ -200,7 +200,7 @@ export class PersonWriter {
       enquiry.unheld = unheldOf(person, enquiry, this.#valuesOf([enquiry], 'always'), this.#tools.fields);
       if (enquiry.mayCreate || enquiry.unheld.length === 0) continue;
       const names = enquiry.unheld.map(({ name }) => `\`${name}\``).join(', ');
-      enquiry.remarks.push(`The person in Pipedrive keeps another value of ${names}.`);
+      enquiry.remarks.push(`The person in Pipedrive keeps another value in ${names}.`);
     }
   }
 

@@ -9,8 +9,8 @@ import { UPSERT, type WriteOptions, type Writing, type Written, writeRecords } f
 /**
  * Creates the lead of each enquiry, and passes what became of it to `settle` as soon as that is certain. Salesforce's results contain no keys;
  * its documentation merely promises that they are in the order of the request. In another order, leadsync would count a created lead as refused
- * and a refused one as created. If the results look inconsistent, leadsync therefore reads the leads by their keys, or sends each lead that would
- * be refused in a request of its own.
+ * and a refused one as created. If the results look inconsistent, leadsync therefore reads the leads by their keys, or sends each lead that it would
+ * count as refused again, in a separate request.
  * @throws SinkUnavailable; every enquiry that was not settled may have arrived if the order of results could not be verified
  */
 export async function createLeads(

@@ -28,7 +28,7 @@ export function fitValues(enquiry: Enquiry, fields: LeadFields): void {
     const field = fields.get(name);
     if (field === undefined) continue;
     const result = enquiry.leftOut.has(field.name)
-      ? { leftOut: 'Salesforce does not take its value' }
+      ? { leftOut: 'Salesforce does not accept its value' }
       : fitted(field, value);
     if ('leftOut' in result) unplaced.push([field, value, result.leftOut]);
     else values[field.name] = result.value;
@@ -37,7 +37,7 @@ export function fitValues(enquiry: Enquiry, fields: LeadFields): void {
   for (const [field, value, why] of unplaced) {
     const place = keep(values, fields, field, String(value));
     remarks.push(
-      `\`${field.name}\` was left out: ${why}${place === undefined ? '' : `, so that it stands in \`${place}\` alone`}.`,
+      `\`${field.name}\` was left out: ${why}${place === undefined ? '' : `, so its value is only in \`${place}\``}.`,
     );
   }
   enquiry.values = values;

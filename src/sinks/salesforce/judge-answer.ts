@@ -10,7 +10,7 @@ export interface Addressee {
   readonly origin: string;
 }
 
-/** Maximum characters of an answer that are stored. */
+/** Maximum number of characters of an answer to store. */
 const MAX_ANSWER = 1_000;
 /** Time for which leadsync sends nothing once the requests of 24 hours are used up, in ms. Salesforce does not say when it allows requests again. */
 export const DAILY_WAIT_MS = 3_600_000;
@@ -57,7 +57,7 @@ export function loginFailure(answer: Answer, origin: string): SinkUnavailable {
     known ??
     (code === ''
       ? [
-          `answered HTTP ${httpStatus} to the request for a token, and not as Salesforce does`,
+          `answered HTTP ${httpStatus} to the request for a token, but not in Salesforce's format`,
           strange(httpStatus),
         ]
       : [`gave no token (HTTP ${httpStatus} ${shown(code)})`, strange(httpStatus)]);
@@ -89,14 +89,14 @@ export function requestFailure(
       retryAfterMs: waitMs,
       mayHaveArrived: httpStatus < 300 || httpStatus >= 500,
     });
-  const setup = `\`leadsync setup ${sink}\` shows and makes what is missing.`;
+  const setup = `\`leadsync setup ${sink}\` shows what is missing; \`--yes\` creates it.`;
   if (httpStatus === 300)
     return failure(
       'has several leads with the same key',
       'Merge or delete the duplicates, and mark the field `Leadsync_Key__c` as unique.',
     );
   if (error === undefined || httpStatus < 400)
-    return failure(`answered HTTP ${httpStatus}, and not as Salesforce does`, strange(httpStatus));
+    return failure(`answered HTTP ${httpStatus}, but not in Salesforce's format`, strange(httpStatus));
   switch (code) {
     case 'INVALID_SESSION_ID':
       return failure(

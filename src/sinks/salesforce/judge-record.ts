@@ -41,7 +41,7 @@ const UNAVAILABLE: Readonly<Record<string, string>> = {
   PROCESSING_HALTED: '',
   ALL_OR_NONE_OPERATION_ROLLED_BACK: '',
   INSUFFICIENT_ACCESS_OR_READONLY:
-    'Let the user of the app read, create and edit leads, also those that other users own.',
+    'Let the user of the app read, create and edit leads, including those that other users own.',
   INVALID_FIELD_FOR_INSERT_UPDATE: SETUP,
   INVALID_FIELD: SETUP,
   INACTIVE_OWNER_OR_USER: 'Correct `OwnerId` in `fields`, or the assignment rule: the owner is not active.',
@@ -81,7 +81,8 @@ export function judgeRecord(errors: readonly SalesforceError[], to: Addressee): 
   if (lasting) {
     const hint = UNAVAILABLE[lasting.code] ?? '';
     return new SinkUnavailable(`Salesforce at ${to.origin} cannot write ${named(lasting)} now.`, {
-      hint: hint === SETUP ? `\`leadsync setup ${to.sink}\` shows and makes what is missing.` : hint,
+      hint:
+        hint === SETUP ? `\`leadsync setup ${to.sink}\` shows what is missing; \`--yes\` creates it.` : hint,
       ...known,
       mayHaveArrived: false,
     });
@@ -91,7 +92,7 @@ export function judgeRecord(errors: readonly SalesforceError[], to: Addressee): 
   const hint = REFUSED[first.code] ?? VALUE;
   const refused: Refused = {
     kind: 'refused',
-    reason: `Salesforce at ${to.origin} does not take ${what}. ${hint}`,
+    reason: `Salesforce at ${to.origin} does not accept ${what}. ${hint}`,
     ...known,
   };
   if (first.code === 'CANNOT_UPDATE_CONVERTED_LEAD') return { kind: 'converted' };
@@ -107,7 +108,7 @@ export function judgeRecord(errors: readonly SalesforceError[], to: Addressee): 
 /** Returns the failure of a record if the answer did not report what happened to it. */
 export function unnamed({ origin }: Addressee, httpStatus: number): SinkUnavailable {
   return new SinkUnavailable(`Salesforce at ${origin} did not report what happened to the lead.`, {
-    hint: 'leadsync asks for it by its key before it sends it again.',
+    hint: 'leadsync looks the lead up by its key before it sends it again.',
     httpStatus,
     mayHaveArrived: true,
   });

@@ -7,7 +7,7 @@ export interface LeadField {
   readonly label: string;
   /** `string`, `textarea`, `email`, `double`, `picklist` … */
   readonly type: string;
-  /** Maximum characters of a text; 0 for other types. */
+  /** Maximum number of characters in a text field; 0 for other types. */
   readonly length: number;
   readonly createable: boolean;
   readonly updateable: boolean;

@@ -53,8 +53,8 @@ export function mergeIntoMatch(
     changes: kept.length === 0 ? changes : { ...changes, [DESCRIPTION]: text },
     remark: [
       FOUND,
-      remarkOn(kept, `stand in \`${DESCRIPTION}\``),
-      remarkOn(lost, 'found no room there, so that leadsync alone has them'),
+      remarkOn(kept, `are in \`${DESCRIPTION}\``),
+      remarkOn(lost, 'did not fit there, so only leadsync has them'),
     ]
       .filter(Boolean)
       .join(' '),
@@ -64,7 +64,7 @@ export function mergeIntoMatch(
 /** Returns the remark for `overwrite: never`, where leadsync writes only these fields of its own to the lead. */
 function remarkOnNever(names: readonly string[]): string {
   const what = names.length === 0 ? 'nothing' : `only ${names.map((name) => `\`${name}\``).join(' and ')}`;
-  return `A duplicate rule found the person: with \`overwrite: never\`, leadsync wrote ${what} of the enquiry into that lead.`;
+  return `A duplicate rule found the person: with \`overwrite: never\`, leadsync wrote ${what} from the enquiry to that lead.`;
 }
 
 /** Returns a sentence about the fields in which the lead has a value other than the enquiry's. */

@@ -23,18 +23,18 @@ export const salesforceOptions = z.strictObject({
     ),
   client_id: z
     .string()
-    .regex(CREDENTIAL, 'must be the consumer key of an external client app, in one line')
+    .regex(CREDENTIAL, 'must be the consumer key of an external client app, on one line')
     .describe(
       'The consumer key of an external client app in the org, with the client credentials flow, a user to run as, and the scope `api`.',
     ),
   client_secret: secret()
-    .refine((value) => CREDENTIAL.test(value.reveal()), 'must be the consumer secret of the app, in one line')
+    .refine((value) => CREDENTIAL.test(value.reveal()), 'must be the consumer secret of the app, on one line')
     .describe('The consumer secret of the app.'),
   overwrite: z
     .enum(['never', 'empty', 'always'])
     .default('empty')
     .describe(
-      'Which fields of an existing lead in Salesforce leadsync writes: only `empty` ones, `always` all, or `never` any. Applies to `events: [created, updated]` and `duplicates: update`. If a lead is delivered again as created, leadsync fills empty fields at most.',
+      'Which fields of an existing lead in Salesforce leadsync writes: only `empty` ones, `always` all, or `never` any. Applies to `events: [created, updated]` and `duplicates: update`. If a lead is delivered again as created, leadsync at most fills empty fields.',
     ),
   duplicates: z
     .enum(['save', 'refuse', 'update'])
@@ -119,7 +119,7 @@ export function standardFields(
 /** Returns why a name cannot be that of a Lead field in Salesforce, as a phrase; undefined if it can. */
 export function fieldFault(name: string): string | undefined {
   if (!/^[A-Za-z]\w*$/.test(name))
-    return 'is no field of Salesforce: write its API name, such as `LeadSource` or `Rooms__c`';
+    return 'is not a Salesforce field: write its API name, such as `LeadSource` or `Rooms__c`';
   const isKept = [KEY, URL_FIELD].some((kept) => kept.toLowerCase() === name.toLowerCase());
   return isKept ? 'is a field that leadsync writes itself' : undefined;
 }

@@ -175,7 +175,7 @@ class SalesforceSink implements Sink {
   }
 
   get #setup(): string {
-    return `\`leadsync setup ${this.#parts.name} --yes\` makes what is missing; with --print, it prints it for an administrator.`;
+    return `\`leadsync setup ${this.#parts.name} --yes\` creates what is missing; \`--print\` prints the commands for an administrator.`;
   }
 
   /** Sets the outcome of every enquiry. @throws SinkUnavailable if Salesforce could not be used before any outcome was certain */

@@ -76,7 +76,7 @@ export async function deleteLeads(
 async function requireKeyField(api: SalesforceApi, limits: Limits): Promise<void> {
   if ((await api.fields(limits, true)).get(KEY) !== undefined) return;
   throw new SinkUnavailable(`Salesforce has no field \`${KEY}\` by which leadsync could find the leads.`, {
-    hint: `\`leadsync setup ${api.addressee.sink}\` shows and makes what is missing.`,
+    hint: `\`leadsync setup ${api.addressee.sink}\` shows what is missing; \`--yes\` creates it.`,
     unsent: true,
   });
 }

@@ -148,7 +148,7 @@ function unavailable(origin: string, answer: Answer, error: string): SinkUnavail
 /** Returns the failure for an answer that is not Slack's, whatever its status: a page from a proxy, or truncated JSON. Slack may have the message. */
 function notAsSlack(origin: string, answer: Answer): SinkUnavailable {
   const { httpStatus, retryAfterMs } = answer;
-  return new SinkUnavailable(`${origin} answered HTTP ${httpStatus}, and not as Slack does.`, {
+  return new SinkUnavailable(`${origin} answered HTTP ${httpStatus}, but not in Slack's format.`, {
     hint: 'Check the address, and whether a proxy answers in place of Slack.',
     httpStatus,
     answer: stored(answer),

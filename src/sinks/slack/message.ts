@@ -20,13 +20,13 @@ export interface Payload {
 /** Slack's limits (https://docs.slack.dev/reference/block-kit/blocks): characters of a section and of a header. */
 const MAX_SECTION = 3_000;
 const MAX_HEADER = 150;
-/** Maximum characters of the text for notifications and screen readers. Slack recommends up to 4,000. */
+/** Maximum number of characters in the text for notifications and screen readers. Slack recommends up to 4,000. */
 const MAX_TEXT = 3_000;
-/** Maximum characters of one value, so that a long answer does not hide the lines after it. */
+/** Maximum number of characters in one value, so that a long answer does not hide the lines after it. */
 const MAX_VALUE = 1_000;
 /** Maximum number of leads in a message: Slack allows 50 blocks, of which the header needs one and each lead two. */
 const MAX_LEADS = 24;
-/** Maximum characters of all sections. Slack refuses messages whose blocks are too long, and does not document the limit. */
+/** Maximum number of characters in all sections. Slack refuses messages whose blocks are too long, and does not document the limit. */
 const MAX_SECTIONS = 12_000;
 
 /** Divides leads into messages that are within Slack's limits, in order. */

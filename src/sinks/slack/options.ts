@@ -24,7 +24,7 @@ export function channelId(value: MappedValue | undefined): string | undefined {
 /** The options of a slack sink, without those common to every sink. */
 export const slackOptions = z.strictObject({
   token: secret()
-    .refine((token) => TOKEN.test(token.reveal()), 'must be a bot token in one line: it begins with xoxb-')
+    .refine((token) => TOKEN.test(token.reveal()), 'must be a bot token on one line: it begins with xoxb-')
     .optional()
     .describe(
       'The bot token (`xoxb-…`) of a Slack app with the scope `chat:write`. With `channels:history`, leadsync can find out whether a message has arrived. Give either `token` or `url`.',

@@ -125,7 +125,7 @@ export class SlackApi implements SlackTransport {
     return `${this.#base.pathname.replace(/\/$/, '')}/${method}`;
   }
 
-  /** Returns the reference to a message. It has an address only after `check` has learnt that of the workspace. */
+  /** Returns the reference to a message. It has an address only after `check` has read the workspace's address. */
   #refOf(channel: string, ts: string): DestinationRecord {
     const url = this.#teamUrl && `${this.#teamUrl}/archives/${channel}/p${ts.replace('.', '')}`;
     return { object: 'message', id: `${channel}/${ts}`, url };

@@ -133,7 +133,7 @@ class SlackSink implements Sink {
     return {
       arrived: true,
       what: [
-        `${this.#way.origin} posted the test message${facts ? ` of ${facts.who} to ${channel}` : ''}.`,
+        `${this.#way.origin} posted the test message${facts ? ` as ${facts.who} to ${channel}` : ''}.`,
         ...(canSearch
           ? []
           : [

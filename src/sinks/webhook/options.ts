@@ -73,5 +73,5 @@ function isWebhookUrl(value: string): boolean {
 function wrongHeader(name: string, value: string): string | undefined {
   if (!TOKEN.test(name)) return 'is not the name of an HTTP header';
   if (RESERVED.test(name)) return 'is a header that leadsync or HTTP itself sets: remove it';
-  return FIELD_VALUE.test(value) ? undefined : 'must be visible ASCII characters in one line';
+  return FIELD_VALUE.test(value) ? undefined : 'must be visible ASCII characters on one line';
 }

@@ -40,7 +40,7 @@ export const webhook = defineSink({
     entry: (url) => `  crm:                               # one signed request per lead
     type: webhook
     url: ${url}
-    secret: \${CRM_WEBHOOK_SECRET}    # the receiver has the same: echo "whsec_$(openssl rand -base64 32)" makes one
+    secret: \${CRM_WEBHOOK_SECRET}    # the receiver has the same secret: echo "whsec_$(openssl rand -base64 32)" generates one
 `,
   },
   warnings: ({ url }) =>
@@ -50,7 +50,7 @@ export const webhook = defineSink({
   open: (options, parts) => new WebhookSink(options, parts),
 });
 
-/** Maximum characters of an answer that are stored. */
+/** Maximum number of characters of an answer to store. */
 const MAX_ANSWER = 1000;
 
 /** Sends requests. Each request may take the whole timeout until the headers of its answer arrive. */

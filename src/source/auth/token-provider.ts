@@ -247,7 +247,7 @@ export class TokenProvider {
   /**
    * Records that the service refused a login's refresh token, and returns the error. Ends the login at the second refusal. The first does not end it,
    * because services sometimes refuse a valid token, during a fail-over or while a replica is behind.
-   * @param waitMs the rest of the wait after the first refusal
+   * @param waitMs the remaining wait after the first refusal
    */
   async #refusedLogin(token: Token, waitMs: number, cause: GrantRefused): Promise<SourceError> {
     const { source, file, clock, trial } = this.#parts;

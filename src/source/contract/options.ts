@@ -84,7 +84,7 @@ export const sourceOptions = z.strictObject({
     .refine((bytes) => bytes >= 1024, 'must be 1kb or more')
     .prefault('8mb')
     .describe(
-      'Maximum size of a lead. A larger lead is rejected, and only the beginning of its text is kept. Memory use grows with this size: see sizes and limits in operating.md.',
+      'Maximum size of a lead. A larger lead is rejected, and only the beginning of its text is kept. Memory use grows with this size: see "Sizes and limits" in docs/operating.md.',
     ),
 });
 

@@ -30,7 +30,7 @@ export class ReadDeadline {
 }
 
 function stopped(): SourceError {
-  return new SourceError('incomplete', 'Reading of the listing was stopped before its end.', {
+  return new SourceError('incomplete', 'leadsync stopped reading the listing before its end.', {
     hint: 'leadsync keeps the leads that it has read. The next poll starts at the beginning of the listing.',
   });
 }

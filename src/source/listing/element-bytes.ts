@@ -17,7 +17,7 @@ export interface WholeElement {
 /** An element above the size limit, of which only the beginning is kept. */
 export interface OversizeElement {
   readonly kind: 'oversize';
-  /** The first 64 KiB at most. */
+  /** At most the first 64 KiB. */
   readonly head: string;
   /** Size of the whole element in bytes. */
   readonly size: number;

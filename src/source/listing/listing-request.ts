@@ -68,7 +68,7 @@ function faultOf(response: ServiceAnswer, conditional: boolean): SourceError | u
       'protocol',
       'The service answers "not modified" (304) to a request without a condition.',
       {
-        hint: 'A cache in between may cause this: exclude the listing from it.',
+        hint: 'A cache between leadsync and the service may cause this: exclude the listing from it.',
         httpStatus,
       },
     );

@@ -4,7 +4,10 @@ import { count } from './wording.ts';
 
 /** Events about alerts, and about whether they reached their destinations. */
 export const alertEvents = {
-  /** A condition has begun to hold, or still holds (`lasts`), which is reported once a day. `about` names the source, sink or export, or is empty. */
+  /**
+   * A condition has begun to hold, or still holds (`lasts`), which is reported once a day, or earlier if its count has grown a lot. `about`
+   * names the source, sink or export, or is empty.
+   */
   alert: eventKind<{ condition: string; about: string; reason: string; hint: string; lasts: boolean }>({
     level: 'warn',
     fields: ['condition', 'about', 'reason', 'hint', 'lasts'],

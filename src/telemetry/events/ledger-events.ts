@@ -28,7 +28,7 @@ export const ledgerEvents = {
     level: 'info',
     fields: ['fromSchema', 'toSchema', 'copy', 'reason'],
     message: ({ fromSchema, toSchema, copy, reason }) =>
-      `The ledger was upgraded from schema ${fromSchema} to ${toSchema}. ${copy === undefined ? `There is no copy of the ledger before the upgrade: ${reason}.` : `${copy} is the ledger before the upgrade, in case you go back to the earlier version of leadsync. leadsync removes it within a week.`}`,
+      `The ledger was upgraded from schema ${fromSchema} to ${toSchema}. ${copy === undefined ? `There is no copy of the ledger from before the upgrade: ${reason}.` : `${copy} is a copy of the ledger from before the upgrade, in case you go back to the earlier version of leadsync. leadsync removes it within a week.`}`,
   }),
 
   /** The ledger is a copy or was restored from a backup. Deliveries since the backup may be repeated. */

@@ -17,7 +17,7 @@ export const processEvents = {
     level: 'info',
     fields: ['version', 'carrier', 'sources', 'sinks', 'dataDir'],
     message: ({ version, carrier, sources, sinks, dataDir }) =>
-      `leadsync ${version} runs: ${count(sources, 'source')}, ${count(sinks, 'sink')}, carrier ${carrier}, data in ${dataDir}.`,
+      `leadsync ${version} has started: ${count(sources, 'source')}, ${count(sinks, 'sink')}, carrier ${carrier}, data in ${dataDir}.`,
   }),
 
   /**
@@ -28,7 +28,7 @@ export const processEvents = {
     level: 'warn',
     fields: ['reasons', 'dataDir', 'patienceMs'],
     message: ({ reasons, dataDir, patienceMs }) =>
-      `There is no ledger in ${dataDir}, and leadsync does not start before it knows whether one existed: ${reasons.join(' ')} It retries for ${printLength(patienceMs)}, then starts if it finds no trace of a ledger. If this is a new installation and you do not want to wait, stop leadsync and create the ledger with \`leadsync ledger accept\`.`,
+      `There is no ledger in ${dataDir}, and leadsync does not start before it knows whether one existed: ${reasons.join(' ')} leadsync asks again for up to ${printLength(patienceMs)}. It starts if all of them answer and none shows a trace of a ledger; otherwise it exits. If this is a new installation and you do not want to wait, stop leadsync and create the ledger with \`leadsync ledger accept\`.`,
   }),
 
   stopping: eventKind<{ signal: string; graceMs: number }>({
@@ -66,7 +66,7 @@ export const processEvents = {
     fields: ['trigger', 'generation', 'changes', 'restart'],
     message: ({ trigger, generation, changes, restart }) => {
       const what = changes.length > 0 ? `${changes.join('; ')}.` : 'Nothing has changed.';
-      const later = restart.length > 0 ? ` Only a restart changes ${restart.join(', ')}.` : '';
+      const later = restart.length > 0 ? ` A restart is needed to apply ${restart.join(', ')}.` : '';
       return `The configuration was reloaded (${trigger}), generation ${generation}. ${what}${later}`;
     },
   }),
@@ -97,12 +97,12 @@ export const processEvents = {
       `The clock was set back by ${printSpan(byMs)}. leadsync made ${count(moved, 'delivery', 'deliveries')} due earlier by the same amount, so that they do not wait longer.`,
   }),
 
-  /** The program on disk was replaced by another version, or removed. */
+  /** The program on disk was replaced or removed. */
   'program-replaced': eventKind({
     level: 'warn',
     fields: [],
     message: () =>
-      'leadsync was replaced by another version while this one is running. Restart it, because this process can no longer load parts that it has not loaded yet, such as a new type of sink. Until then it delivers what it can, and nothing is lost.',
+      'While this leadsync was running, its program on disk was replaced or removed. Restart leadsync, because this process can no longer load parts that it has not loaded yet, such as a new type of sink. Until then it delivers what it can, and nothing is lost.',
   }),
 
   /** Reported at the first failure, and not again until traces can be sent. The traces in between are dropped. */

@@ -21,7 +21,7 @@ export const sinkEvents = {
     level: 'info',
     fields: ['sink', 'owed', 'skipped', 'done'],
     message: ({ sink, owed, skipped, done }) =>
-      `Sink ${sink}: backfill owes it ${count(owed, 'earlier lead')} and skips ${skipped}${done ? '.' : ' so far.'}`,
+      `Sink ${sink}: the backfill has recorded ${count(owed, 'earlier lead')} as owed and ${skipped} as skipped${done ? '.' : ' so far.'}`,
   }),
 
   /**

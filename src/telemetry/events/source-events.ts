@@ -110,7 +110,7 @@ export const sourceEvents = {
     throttled: true,
     fields: ['source', 'grant', 'expiresAt'],
     message: ({ source, grant, expiresAt }) =>
-      `Source ${source}: new access token by ${grant}, ${expiresAt === undefined ? 'without a stated expiry' : `valid until ${expiresAt.toISOString()}`}.`,
+      `Source ${source}: new access token (grant ${grant}), ${expiresAt === undefined ? 'without a stated expiry' : `valid until ${expiresAt.toISOString()}`}.`,
   }),
 
   'token-fallback': eventKind<{ source: string; reason: string }>({

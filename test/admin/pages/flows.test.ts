@@ -308,7 +308,7 @@ describe('One lead', () => {
       row.state === 'pending' ? { ...row, waits_for_batch_until: '2026-11-21T14:37:00.000Z' } : row,
     );
     await go('/deliveries?state=pending&sink=warehouse');
-    const waits = 'waits for its batch until 22 Nov 01:37:00 at most';
+    const waits = 'waits for its batch until 22 Nov 01:37:00 at the latest';
     const shown = page.getByRole('cell', { name: waits });
     await shown.first().waitFor();
     expect(await page.getByText('due now').count()).toBe(0);
@@ -424,7 +424,7 @@ describe('What each sink gets', () => {
         /^drop csv does not get the lead The expression of rooms failed for this lead at column 5: /,
       ),
       expect.stringMatching(
-        /^warehouse postgres has the lead If it was sent again now: Left out by where of warehouse\. It would send: row of leads lead_id 48196 Only the first 100,000 .*leadsync preview --sink warehouse --lead 48196 shows all\./,
+        /^warehouse postgres has the lead If it were sent again now: Left out by where of warehouse\. It would send: row of leads lead_id 48196 Only the first 100,000 .*leadsync preview --sink warehouse --lead 48196 shows all\./,
       ),
     ]);
     await cards.first().locator('summary').click();

@@ -555,7 +555,7 @@ describe('a replay of many', () => {
     expect(form).not.toContain('class="fault"');
     pages.operations.sinkRows = pages.operations.sinkRows.map((sink) => ({ ...sink, replays_pending: 7 }));
     const sink = await (await ask('/sinks/crm')).text();
-    expect(sink).toContain('Of replays, 7 deliveries are left.');
+    expect(sink).toContain('7 replay deliveries are left.');
     expect(sink).toContain('Cancel replay…');
   });
 });
@@ -732,7 +732,7 @@ describe('actions', () => {
       row.sink === 'crm' ? { ...row, replays_pending: 1_234 } : row,
     );
     const sinks = await (await ask('/sinks')).text();
-    expect(sinks).toContain('<dt>Left of replays</dt><dd>1,234</dd>');
+    expect(sinks).toContain('<dt>Replays left</dt><dd>1,234</dd>');
     const question = await (await post('/sinks/crm/cancel-replay')).text();
     expect(question).toContain('Cancel the rest of the replays to crm: 1,234 deliveries?');
     expect(operations.actions).toEqual([]);
@@ -1030,6 +1030,6 @@ test('the audit page shows who did what, newest first, escaped, and filters by p
 /** Returns the links with which an error page leads on: their addresses and their texts. */
 async function waysOn(answer: Response): Promise<string[]> {
   expect(answer.status).toBeGreaterThanOrEqual(400);
-  const [nav = ''] = /<nav[^>]*aria-label="Ways on">.*?<\/nav>/s.exec(await answer.text()) ?? [];
+  const [nav = ''] = /<nav[^>]*aria-label="Where to go next">.*?<\/nav>/s.exec(await answer.text()) ?? [];
   return [...nav.matchAll(/href="([^"]*)">([^<]*)</g)].map(([, address, label]) => `${address} ${label}`);
 }

@@ -216,7 +216,7 @@ describe('leadsync restore', () => {
     const { code, stdout } = await install.run(['restore', backup, '--yes']);
     expect(code).toBe(0);
     expect(stdout).toContain(
-      'Also restored, because missing: audit.jsonl, tokens/main.login, tokens/sealed.json.',
+      'Also restored, because they were missing: audit.jsonl, tokens/main.login, tokens/sealed.json.',
     );
     expect(readFileSync(inData(install, 'erased.jsonl'), 'utf8')).toContain('"7"');
     for (const path of ['ledger.db', 'erased.jsonl', 'tokens/sealed.json'])

@@ -192,7 +192,7 @@ describe('leadsync check', () => {
       expect(await install.run(['check'])).toMatchObject({
         code: 0,
         stdout: expect.stringContaining(
-          "main: The login's token works: read a listing of 3 leads. client_secret was not tested",
+          "main: The login's token works: leadsync read a listing of 3 leads. client_secret was not tested",
         ),
       });
       expect(readFileSync(join(tokens, 'main.json'), 'utf8')).toBe(before);

@@ -69,7 +69,7 @@ describe('leadsync discard', () => {
     expect(await install.run(['discard', '--all', '--note', 'n', '--dry-run'])).toEqual({
       code: 0,
       stdout:
-        'Dry run: 2 dead deliveries would be discarded.\n  2 dead of crm, source main: The CRM refuses the lead (422).\n',
+        'Dry run: 2 dead deliveries would be discarded.\n  2 dead for crm, source main: The CRM refuses the lead (422).\n',
       stderr: '',
     });
     expect(await states()).toMatchObject({ dead: 2 });
@@ -102,7 +102,7 @@ describe('leadsync discard', () => {
     for (const answer of ['n\n', '\n', '']) {
       const no = await install.run(all, { stdin: typed(answer) });
       expect(no).toMatchObject({ code: 1, stdout: '' });
-      expect(no.stderr).toContain('This discards 200 dead deliveries. Go on? [y/N] ');
+      expect(no.stderr).toContain('This discards 200 dead deliveries. Continue? [y/N] ');
     }
     expect(await states()).toMatchObject({ dead: 200 });
     expect(await install.run(all, { stdin: typed('y\n') })).toMatchObject({
@@ -118,7 +118,7 @@ describe('leadsync discard', () => {
     [['discard', '--all', '--note', 'x'.repeat(201)], '--note needs 1 to 200 characters.'],
     [['discard', '--sink', 'cmr', '--note', 'n'], 'did you mean "crm"'],
     [['discard', '--all', '--sink', 'crm', '--note', 'n'], '--all selects everything'],
-    [['discard', '--reason', ' ', '--note', 'n'], '--reason needs a text or an HTTP status.'],
+    [['discard', '--reason', ' ', '--note', 'n'], '--reason needs text or an HTTP status.'],
     [
       ['discard', '--ids', '/nowhere/ids', '--note', 'n'],
       'The list of ids /nowhere/ids cannot be read (ENOENT).',
@@ -166,7 +166,7 @@ describe('leadsync replay', () => {
     expect(await states()).toMatchObject({ replays: 0 });
     const yes = await install.run(all, { stdin: typed('YES\n') });
     expect(yes).toMatchObject({ code: 0, stdout: '4 leads are owed to crm again.\n' });
-    expect(yes.stderr).toContain('This sends 4 leads to crm again. Go on? [y/N] ');
+    expect(yes.stderr).toContain('This sends 4 leads to crm again. Continue? [y/N] ');
     expect(yes.stderr).toContain('`leadsync cancel-replay crm` cancels what is still pending.');
   });
 
@@ -220,11 +220,11 @@ describe('leadsync cancel-replay', () => {
       sinks: [{ replays_pending: 4 }, { replays_pending: 0 }],
     });
     const dry = await install.run(['cancel-replay', 'crm', '--dry-run']);
-    expect(dry.stdout).toBe('Dry run: 4 pending deliveries of replays of crm would be cancelled.\n');
+    expect(dry.stdout).toBe('Dry run: 4 pending deliveries of replays to crm would be cancelled.\n');
     const done = await install.run(['cancel-replay', 'crm']);
     expect(done).toEqual({
       code: 0,
-      stdout: '4 pending deliveries of replays of crm are cancelled.\n',
+      stdout: '4 pending deliveries of replays to crm are cancelled.\n',
       stderr: '',
     });
     expect(await states()).toMatchObject({ replays: 0, pending: 0, dead: 2 });
@@ -245,11 +245,11 @@ describe('leadsync retry', () => {
     expect(await install.run([...all, '--dry-run'])).toMatchObject({
       code: 0,
       stdout:
-        'Dry run: 200 deliveries would be due now.\n  200 dead of crm, source main: The CRM refuses the lead (422).\n',
+        'Dry run: 200 deliveries would be due now.\n  200 dead for crm, source main: The CRM refuses the lead (422).\n',
     });
     const no = await install.run(all, { stdin: typed('\n') });
     expect(no.code).toBe(1);
-    expect(no.stderr).toContain('This makes 200 deliveries due now. Go on? [y/N] ');
+    expect(no.stderr).toContain('This makes 200 deliveries due now. Continue? [y/N] ');
     expect(await states()).toMatchObject({ dead: 200 });
     expect((await install.run(all)).stdout).toBe('200 deliveries are due now.\n');
   });

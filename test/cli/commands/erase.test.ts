@@ -98,7 +98,7 @@ test('says of a sink that brings leads elsewhere since that nobody looks where i
   const { code, stdout } = await install.run(['erase', '1', '--yes']);
   expect(code).toBe(1);
   expect(stdout).toContain(
-    'NOT REACHED  drop (former destination): Until 2026-11-20T10:01:00.000Z, the sink delivered to webhook, which received 1 lead, or may have. leadsync can no longer reach it: erase these leads there by their ids, or ask its operator to do so.\n',
+    'NOT REACHED  drop (former destination): Until 2026-11-20T10:01:00.000Z, the sink delivered to webhook, which received, or may have received, 1 lead. leadsync can no longer reach it: erase these leads there by their ids, or ask its operator to do so.\n',
   );
 });
 

@@ -54,7 +54,7 @@ describe('setup', () => {
       'missing property `leadsync_source` of deals',
       'missing property `leadsync_first_seen_at` of deals',
       'missing property `leadsync_answers` of deals',
-      expect.stringMatching(/^Nothing was changed\. .*setup crm --yes.* makes what is missing; .*--print/),
+      expect.stringMatching(/^Nothing was changed\. .*setup crm --yes.* creates what is missing; .*--print/),
       '',
     ]);
     expect(stub.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
@@ -63,7 +63,7 @@ describe('setup', () => {
     expect(made.stdout).toBe(shown.stdout.replaceAll('missing ', 'made    ').replace(/Nothing.*\n/, ''));
     expect((await install.run(['setup', 'crm', '--yes'])).stdout).toBe('sink crm: nothing is missing.\n');
     expect((await install.run(['check'])).stdout).toContain(
-      'ok      sink crm: Deliveries can be made. Up to 100 new leads at once cost about 5 API requests.',
+      'ok      sink crm: Deliveries can be made. Up to 100 new leads in one batch cost about 5 API requests.',
     );
   });
 
@@ -71,7 +71,7 @@ describe('setup', () => {
     const { install } = await anInstall({}, { limits: 'free' });
     await install.run(['setup', 'crm', '--yes']);
     expect((await install.run(['check'])).stdout).toMatch(
-      /sink crm: Deliveries can be made\. Up to 100 new leads at once cost about 5 of the 250,000 API requests a day, of which 249,9\d\d are left\. `leadsync test-sink crm` shows whether the key may write; a check cannot find this out\.\n/,
+      /sink crm: Deliveries can be made\. Up to 100 new leads in one batch cost about 5 of the 250,000 API requests a day, of which 249,9\d\d are left\. `leadsync test-sink crm` shows whether the key may write; a check cannot find this out\.\n/,
     );
   });
 
@@ -139,7 +139,7 @@ describe('check', () => {
     [{ hs_object_id: 'lead.id' }, '`hs_object_id` is read-only'],
     [
       { 'deal.hs_priority': { value: 'urgent' } },
-      '`deal.hs_priority` does not take "urgent", but low, medium, high',
+      '`deal.hs_priority` does not accept "urgent" (it accepts low, medium, high)',
     ],
   ])('tells what the account does not take: %o', async (fields, message) => {
     const { install, configure } = await anInstall();
@@ -224,11 +224,11 @@ test('erase says which contact it kept and why, and that the rest is to be done 
   const { code, stdout } = await install.run(['erase', 'anna@example.com', '--yes']);
   expect(code).toBe(1);
   expect(stdout).toContain(
-    "NOT REACHED  crm (hubspot): Deleted: 2 deals. HubSpot's recycling bin keeps deleted deals and leads for some time. 1 record was kept and may hold data of the person. Open it, and delete it or the data by hand, unless you have a reason to keep it.\n",
+    "NOT REACHED  crm (hubspot): Deleted: 2 deals. HubSpot's recycling bin keeps deleted deals and leads for some time. 1 record was kept and may hold data about the person. Open it, and delete it or the data by hand, unless you have a reason to keep it.\n",
   );
   expect(stdout).toMatch(
     new RegExp(
-      `\n +contact ${id} \\(https://\\S+/record/0-1/${id}\\): leadsync did not make it; its properties \`leadsync_…\` were emptied\n`,
+      `\n +contact ${id} \\(https://\\S+/record/0-1/${id}\\): leadsync did not create it; its \`leadsync_…\` properties were emptied\n`,
     ),
   );
   expect(stdout).not.toMatch(/anna@|Canary/);

@@ -38,7 +38,7 @@ test('check, plan and status say that a source names another address than its le
   expect(check.stdout).toContain(
     `FAILED  source main: In the ledger, the leads of source main come from ${host}/api/v1/leads, but the source's base_url is now ${other.host}/api/v1/leads.`,
   );
-  const planned = `source main names ${other.host}/api/v1/leads, but its leads come from ${host}/api/v1/leads: it is not polled until`;
+  const planned = `source main now points to ${other.host}/api/v1/leads, but its leads come from ${host}/api/v1/leads: it is not polled until`;
   expect((await install.run(['plan'])).stdout).toContain(planned);
   expect((await install.run(['sync'])).code).not.toBe(0);
   expect((await install.run(['plan'])).stdout).toContain(planned);

@@ -306,7 +306,7 @@ describe('leadsync query', () => {
       '0.5',
     ]);
     expect(code).toBe(1);
-    expect(stderr).toContain('took longer than 0.5 s and was ended');
+    expect(stderr).toContain('took longer than 0.5 s and was stopped');
     expect(performance.now() - startMs).toBeLessThan(10_000);
   });
 

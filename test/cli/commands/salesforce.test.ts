@@ -61,7 +61,7 @@ describe('setup', () => {
       expect.stringMatching(
         /^missing permission to write `Leadsync_Key__c`, .* \(permission set `leadsync`\)$/,
       ),
-      expect.stringMatching(/^Nothing was changed\. .*setup crm --yes.* makes what is missing; .*--print/),
+      expect.stringMatching(/^Nothing was changed\. .*setup crm --yes.* creates what is missing; .*--print/),
       '',
     ]);
     expect(stub.records['CustomField']).toEqual([]);
@@ -70,7 +70,7 @@ describe('setup', () => {
     expect(made.stdout).toBe(shown.stdout.replaceAll('missing ', 'made    ').replace(/Nothing.*\n/, ''));
     expect((await install.run(['setup', 'crm', '--yes'])).stdout).toBe('sink crm: nothing is missing.\n');
     expect((await install.run(['check'])).stdout).toMatch(
-      /ok {6}sink crm: Deliveries can be made\. Up to 200 new leads at once cost about 2 of the 100,000 API requests a day, of which 99,\d{3} are left\./,
+      /ok {6}sink crm: Deliveries can be made\. Up to 200 new leads in one batch cost about 2 of the 100,000 API requests a day, of which 99,\d{3} are left\./,
     );
   });
 
@@ -125,7 +125,7 @@ describe('check', () => {
   test.each([
     [{ LastNam: 'lead.id' }, 'there is no field `LastNam` (did you mean "LastName"?)'],
     [{ IsConverted: 'true' }, '`IsConverted` is read-only'],
-    [{ LeadSource: { value: 'Radio' } }, '`LeadSource` does not take "Radio", but Web, Phone'],
+    [{ LeadSource: { value: 'Radio' } }, '`LeadSource` does not accept "Radio" (it accepts Web, Phone)'],
     [{ Title: { value: 'x'.repeat(129) } }, 'the value of `Title` is longer than 128 characters'],
   ])('tells what the org does not take: %o', async (fields, message) => {
     const { stub, install, configure } = await anInstall();
@@ -182,19 +182,19 @@ describe('an operator who put in something wrong', () => {
     [
       'address behind a proxy',
       (stub) => stub.misbehave({ token: 'proxy-page' }) ?? {},
-      'answered HTTP 200 to the request for a token, and not as Salesforce does.',
+      "answered HTTP 200 to the request for a token, but not in Salesforce's format.",
       'Check `domain`, and whether a proxy answers in place of Salesforce.',
     ],
     [
       'address of another program',
       (stub) => stub.misbehave({ data: 'proxy-page' }) ?? {},
-      'answered HTTP 200, and not as Salesforce does.',
+      "answered HTTP 200, but not in Salesforce's format.",
       'Check `domain`, and whether a proxy answers in place of Salesforce.',
     ],
     [
       'moment: the org is in maintenance',
       (stub) => stub.misbehave({ token: 'maintenance-page' }) ?? {},
-      'answered HTTP 503 to the request for a token, and not as Salesforce does.',
+      "answered HTTP 503 to the request for a token, but not in Salesforce's format.",
       'See https://status.salesforce.com.',
     ],
   ])('(%s) is told so by every command', async (_, spoil, message, hint) => {

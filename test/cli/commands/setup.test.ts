@@ -41,7 +41,7 @@ describe('leadsync setup', () => {
       `missing column "phone" of "${schema}".leads (text)`,
       `missing column "rooms" of "${schema}".leads (bigint)`,
       expect.stringMatching(
-        /^Nothing was changed\. .*setup warehouse --yes.* makes what is missing; .*--print/,
+        /^Nothing was changed\. .*setup warehouse --yes.* creates what is missing; .*--print/,
       ),
       '',
     ]);

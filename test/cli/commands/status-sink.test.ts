@@ -70,7 +70,7 @@ describe('leadsync status SINK', () => {
     install.clock.jump(2_000);
     await attemptDue(ledger, 'crm', install.clock, () => delivered);
     expect((await install.run(['status', 'crm'])).stdout).toContain(
-      'Speed to lead of 1 new lead: 2 s (p50), 2 s (p95).\n',
+      'Speed to lead for 1 new lead: 2 s (p50), 2 s (p95).\n',
     );
   });
 
@@ -110,6 +110,6 @@ test('leadsync status explains the circuit breaker of a sink that is held, recov
   const ledger = await install.ledger();
   await attemptDue(ledger, 'crm', install.clock, () => delivered);
   expect((await install.run(['status'])).stdout).toMatch(
-    /^crm: It recovers from a hold: \d+ batches at a time now, and one more with each answer, up to 10\./m,
+    /^crm: It is recovering from a hold: it gets \d+ batches at a time now, and one more with each answer, up to 10\./m,
   );
 });

@@ -117,7 +117,7 @@ describe('leadsync status', () => {
     const quota = { unit: 'API requests', used: 249_000, limit: 250_000, readAt: install.clock.now() };
     await attemptDue(ledger, 'crm', install.clock, () => delivered, quota);
     install.clock.jump(180_000);
-    const note = 'crm: 249,000 of 250,000 API requests a day were used 3 min ago.';
+    const note = 'crm: 249,000 of 250,000 API requests a day were used, as of 3 min ago.';
     expect((await install.run(['status'])).stdout).toContain(note);
     expect(await install.json('status')).toMatchObject({
       sinks: [{ quota: { unit: 'API requests', used: 249_000, limit: 250_000 } }, { quota: null }],
@@ -392,7 +392,7 @@ describe('leadsync status', () => {
     await install.listed();
     install.running().clock.setBack(10 * 3_600_000);
     expect((await install.run(['status'])).stdout).toContain(
-      `main should be polled ${words}, and no poll has started since the clock was set back: the last one has the time 2026-11-20T10:00:00Z.`,
+      `main should be polled ${words}, and no poll has started since the clock was set back: the last one is dated 2026-11-20T10:00:00Z.`,
     );
     await (await install.ledger()).clockWentBack(10 * 3_600_000);
     expect((await install.run(['status'])).stdout).toContain('Nothing needs attention.');
@@ -459,7 +459,7 @@ describe('leadsync status', () => {
       [
         { sinks, queue },
         true,
-        'Either Redis does not answer (`leadsync check` tests it), or a run --no-deliver has no',
+        'Either Redis does not answer (`leadsync check` tests it), or leadsync runs with --no-deliver and no',
       ],
     ] as const) {
       const install = new Install(parts);
@@ -469,7 +469,7 @@ describe('leadsync status', () => {
       expect((await install.run(['status'])).stdout).not.toContain('delivers nothing');
       install.clock.jump(20_000);
       expect((await install.run(['status'])).stdout).toContain(
-        `drop: 2 leads wait, due since 2026-11-20T10:00:00Z (${running ? 8 : 6} min ago), and leadsync delivers nothing.\n  ${cause}`,
+        `drop: 2 leads wait, due since 2026-11-20T10:00:00Z (${running ? 8 : 6} min ago), but leadsync delivers nothing.\n  ${cause}`,
       );
     }
   });

@@ -128,7 +128,7 @@ describe('leadsync test --watch', () => {
   test('shows the tests again at each save, also after a fault, and ends well on Ctrl-C', async () => {
     const install = anInstall(passing);
     const watch = watching(install);
-    await until('it watches', () => watch.stderr.includes('Ctrl-C ends this.'));
+    await until('it watches', () => watch.stderr.includes('Press Ctrl-C to stop.'));
     expect(watch.stdout).toBe('sink crm\n  ok      a last name\n1 test, all passed.\n');
     install.configure(sinksOf(failing));
     await until('it shows the failure', () => watch.stdout.includes('1 test, 1 failed.'));
@@ -149,7 +149,7 @@ describe('leadsync test --watch', () => {
   test('sees a file that replaces the watched one, and shows the last of several saves', async () => {
     const install = anInstall(passing);
     const watch = watching(install, 'crm');
-    await until('it watches', () => watch.stderr.includes('Ctrl-C ends this.'));
+    await until('it watches', () => watch.stderr.includes('Press Ctrl-C to stop.'));
     const other = new Install();
     for (const [count, crm] of [failing, passing, failing].entries()) {
       other.configure(sinksOf({ ...crm, timeout: `${10 + count}s` }));
@@ -206,14 +206,14 @@ describe('leadsync plan', () => {
     );
     expect(stdout).toContain('sink crm: where, from its next attempt on');
     expect(stdout).toContain(
-      '; of the last 3 leads, 2 go to it instead of 1: 2 newly, and 1 no longer; `leadsync replay --sink crm --left-out` then delivers leads that were left out and belong now\n',
+      '; of the last 3 leads, 2 go to it instead of 1: 2 newly, and 1 no longer; `leadsync replay --sink crm --left-out` then delivers leads that were left out and that `where` now lets through\n',
     );
     const others = { ...plumbers, where: 'lead.id == 2' };
     install.configure({
       sinks: { crm: { type: 'webhook', url: URL, ...others }, plain: { type: 'webhook', url: URL } },
     });
     expect((await install.run(['plan'])).stdout).toContain(
-      '; of the last 3 leads, 1 go to it, as many as before: 1 newly, and 1 no longer; `leadsync replay --sink crm --left-out` then delivers leads that were left out and belong now\n',
+      '; of the last 3 leads, 1 go to it, as many as before: 1 newly, and 1 no longer; `leadsync replay --sink crm --left-out` then delivers leads that were left out and that `where` now lets through\n',
     );
     install.configure({
       sinks: {

@@ -134,7 +134,7 @@ describe('a failure', () => {
     ['an error of the storage', [500, code('InternalError')], 'answered 500', 'If this persists', 500],
     ['a conflict', [409, code('ConditionalRequestConflict')], 'another request', 'another program', 409],
     ['a file that is too large', [400, code('EntityTooLarge')], 'of this size', '`batch.max`', 400],
-    ['a web server', [200, 'canary-page'], 'does not answer as storage', '`endpoint`', undefined],
+    ['a web server', [200, 'canary-page'], 'does not answer like a storage service', '`endpoint`', undefined],
     ['a request that nobody knows', [501, code('NotImplemented')], 'not support', '`checksums: false`', 501],
   ];
 

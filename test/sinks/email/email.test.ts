@@ -110,7 +110,7 @@ describe('an email', () => {
     const server = await aServer();
     expect(await outcomeOf(opened(server.url), lead({ to }))).toEqual({
       kind: 'refused',
-      reason: 'The expression of `to` does not give email addresses for this lead.',
+      reason: 'The expression in `to` does not give email addresses for this lead.',
       unsent: true,
     });
     expect(server.stored).toEqual([]);

@@ -86,7 +86,7 @@ test('the pipelines and stages of the account are options, with which constants 
   const fields = (await sink.destinationFields?.(NEVER)) ?? [];
   expect(fields.find(({ name }) => name === 'deal.pipeline')?.options).toEqual(['default', '7654321']);
   await expect(sink.check(NEVER)).rejects.toThrow(
-    'HubSpot does not take the mapping: `deal.dealstage` does not take "won", but appointmentscheduled, ',
+    'HubSpot does not accept the mapping: `deal.dealstage` does not accept "won" (it accepts appointmentscheduled, ',
   );
   // A token that may not read pipelines can still deliver.
   stub.misbehave({ at: '/crm/pipelines/', answer: { status: 403, body: '{}' } });
@@ -99,7 +99,7 @@ test.each<[string, (stub: HubSpotStub) => unknown, HubSpotInput, string, string]
     (stub) => stub.deleteProperty('contacts', 'leadsync_key'),
     {},
     'HubSpot has no property `leadsync_key` with unique values, by which leadsync recognises its records.',
-    '`leadsync setup sink` shows and makes what is missing.',
+    '`leadsync setup sink` shows what is missing; `--yes` creates it.',
   ],
   [
     'the token was revoked',
@@ -127,7 +127,7 @@ test.each<[string, (stub: HubSpotStub) => unknown, HubSpotInput, string, string]
     (stub) => stub.deleteProperty('contacts', 'leadsync_email_as_typed'),
     {},
     'HubSpot cannot write `leadsync_email_as_typed` (PROPERTY_DOESNT_EXIST).',
-    'Correct the value in `fields`, or the property in HubSpot: `leadsync fields sink` lists them. `leadsync setup sink` shows and makes what is missing.',
+    'Correct the value in `fields`, or the property in HubSpot: `leadsync fields sink` lists them. `leadsync setup sink` shows what is missing; `--yes` creates it.',
   ],
 ])('a test lead says what is wrong if %s', async (_, spoil, options, message, hint) => {
   const { sink, stub } = await anAccount({ options });

@@ -130,7 +130,7 @@ describe('unique values of other properties', () => {
       await outcomesOf(open(), [enquiry(1, answering('7'))]);
       const outcomes = await outcomesOf(open(), [enquiry(2, answering('7')), enquiry(3, answering('8'))]);
       expect(outcomes).toMatchObject([{ kind: 'refused' }, DELIVERED]);
-      expect(reasonOf(outcomes[0])).toContain('does not take `job_number` (CONFLICTING_UNIQUE_VALUE)');
+      expect(reasonOf(outcomes[0])).toContain('does not accept `job_number` (CONFLICTING_UNIQUE_VALUE)');
     },
   );
 

@@ -99,7 +99,7 @@ describe('what an administrator does while leads flow', () => {
       const outcomes = await outcomesOf(open(), leads(3));
       expect(outcomes).toMatchObject([DELIVERED, { kind: 'refused' }, DELIVERED]);
       expect(reasonOf(outcomes[1])).toMatch(
-        /does not take `(firstname|dealname)` \(VALIDATION_RULE\)\. Correct/,
+        /does not accept `(firstname|dealname)` \(VALIDATION_RULE\)\. Correct/,
       );
       stub.setRule(object, property as string);
       expect(await outcomesOf(open(), leads(3))).toMatchObject([DELIVERED, DELIVERED, DELIVERED]);

@@ -11,16 +11,16 @@ describe('a name in `fields` of a hubspot sink', () => {
   });
 
   test.each([
-    ['contact.email', 'is no property: a property of the contact has no prefix, `email`'],
-    ['deals.amount', 'is no property: a property of the deal is written `deal.amount`'],
+    ['contact.email', 'is not a property: a property of the contact has no prefix, `email`'],
+    ['deals.amount', 'is not a property: a property of the deal is written `deal.amount`'],
     [
       'company.name',
-      'is no property: write a property of the contact as it is, and one of the deal or lead as `deal.NAME` or `lead.NAME`',
+      'is not a property: write a property of the contact as it is, and one of the deal or lead as `deal.NAME` or `lead.NAME`',
     ],
-    ['deal.amount.net', 'is no property: there is one dot at most, as in `deal.amount`'],
+    ['deal.amount.net', 'is not a property: a name has at most one dot, as in `deal.amount`'],
     [
       'Email',
-      "is no property: HubSpot's internal names are of small letters, digits and _, as `leadsync fields` lists them",
+      "is not a property: HubSpot's internal names consist of lower-case letters, digits and _, as `leadsync fields` lists them",
     ],
     ['leadsync_key', 'is a property that leadsync writes itself'],
     ['deal.leadsync_url', 'is a property that leadsync writes itself'],
@@ -36,7 +36,7 @@ describe('a name in `fields` of a hubspot sink', () => {
     ['none', 'deal.amount', 'a deal'],
   ])('with `object: %s` cannot be %s', (object, name, of) => {
     expect(faultsOf(withField(name, object), {}, sinkTypes)).toEqual([
-      `12:7: sinks.crm.fields: \`${name}\` is a property of ${of}, and \`object\` of the sink is \`${object}\`; use another name`,
+      `12:7: sinks.crm.fields: \`${name}\` is a property of ${of}, and the sink's \`object\` is \`${object}\`; use another name`,
     ]);
     expect(faultsOf(withField(name, name.slice(0, 4)), {}, sinkTypes)).toEqual([]);
   });

@@ -158,7 +158,7 @@ describe('persons and enquiries', () => {
       expect([first, second]).toEqual([
         expect.objectContaining({
           kind: 'delivered',
-          remark: expect.stringMatching(/^HubSpot does not take the email address/),
+          remark: expect.stringMatching(/^HubSpot does not accept the email address/),
         }),
         DELIVERED,
       ]);
@@ -329,7 +329,7 @@ describe('erasing a person', () => {
             object: 'contact',
             id,
             url: expect.stringContaining(`/record/0-1/${id}`),
-            why: 'leadsync did not make it; its properties `leadsync_…` were emptied',
+            why: 'leadsync did not create it; its `leadsync_…` properties were emptied',
           },
         ],
         remark: expect.stringContaining('recycling bin'),
@@ -348,7 +348,7 @@ describe('erasing a person', () => {
     await outcomesOf(open(), [enquiry(2)]);
     expect(await open().erase?.(personOf(2n), NEVER)).toMatchObject({
       deleted: { deal: 1 },
-      kept: [{ object: 'contact', why: 'leadsync made it for another lead, which is not erased' }],
+      kept: [{ object: 'contact', why: 'leadsync created it for another lead, which is not erased' }],
     });
     expect(stub.records.contacts[0]?.properties).toMatchObject({
       leadsync_key: 'main:1',

@@ -27,7 +27,7 @@ describe('login and TLS', () => {
     const stub = await startStub({ login: { mechanism: 'SCRAM-SHA-512', username, password } });
     const error = await failureOf(open(stub, { username, password }).check(NEVER));
     expect(error.message).toBe(
-      `${stub.address} does not offer the SASL mechanism of \`sasl\`: it offers SCRAM-SHA-512.`,
+      `${stub.address} does not offer the SASL mechanism in \`sasl\`: it offers SCRAM-SHA-512.`,
     );
   });
 

@@ -35,7 +35,7 @@ test('a new company lacks the fields of leadsync, with that of the link, and the
   ]);
   await expect(sink.check(NEVER)).rejects.toMatchObject({
     message: expect.stringMatching(/^Pipedrive lacks field `leadsync_key` of persons/),
-    hint: '`leadsync setup sink --yes` makes what is missing.',
+    hint: '`leadsync setup sink --yes` creates what is missing.',
   });
   await setUp(sink);
   expect(await missing()).toEqual([]);
@@ -77,7 +77,7 @@ test('the fields are listed by the names that `fields` takes, with their types a
 test.each([
   [{ 'lead.titel': 'lead.key' }, 'there is no field `lead.titel` (did you mean "lead.title"?)'],
   [{ 'deal.title': 'lead.key' }, 'there is no field `deal.title` (did you mean "lead.title"?)'],
-  [{ 'lead.size': '"Huge"' }, '`lead.size` does not take "Huge", but Small'],
+  [{ 'lead.size': '"Huge"' }, '`lead.size` does not accept "Huge" (it accepts Small)'],
 ])('check tells what the company does not take: %o', async (fields, message) => {
   const { stub, sink } = await aCompany({ fields });
   stub.addField('deal', { field_name: 'Size', field_type: 'enum', options: [{ label: 'Small' }] });
@@ -99,7 +99,7 @@ test.each<[string, (stub: PipedriveStub) => unknown, string, string]>([
     'the token was replaced',
     (stub) => Object.assign(stub.settings, { tokenRevoked: true }),
     'does not accept the token.',
-    'Put a valid API token into `token`: Pipedrive shows it under Personal preferences, API. A new token ends the old one.',
+    'Put a valid API token into `token`: Pipedrive shows it under Personal preferences, API. A new token invalidates the old one.',
   ],
   [
     'the company does not pay',
@@ -110,7 +110,7 @@ test.each<[string, (stub: PipedriveStub) => unknown, string, string]>([
   [
     'another program answers',
     (stub) => stub.misbehave({ fault: 'html' }),
-    'answered HTTP 200, and not as Pipedrive does.',
+    "answered HTTP 200, but not in Pipedrive's format.",
     'Check `domain`, and whether a proxy answers in place of Pipedrive.',
   ],
 ])('check and a test lead say what is wrong if %s', async (_, spoil, message, hint) => {
@@ -173,12 +173,12 @@ describe('a name in `fields` of a pipedrive sink', () => {
   test.each([
     [
       'person.email',
-      'is no field: write a field of the person as it is, and one of the lead or deal as `lead.NAME` or `deal.NAME`',
+      'is not a field: write a field of the person as it is, and one of the lead or deal as `lead.NAME` or `deal.NAME`',
     ],
-    ['deal.value.net', 'is no field: there is one dot at most, as in `deal.value`'],
+    ['deal.value.net', 'is not a field: a name has at most one dot, as in `deal.value`'],
     [
       'Email',
-      'is no field: write its name in Pipedrive in small letters, with _ in place of everything else, as `leadsync fields` lists it',
+      'is not a field: write its name in Pipedrive in lower case, with _ in place of everything else, as `leadsync fields` lists it',
     ],
     ['leadsync_enquiries', 'is a field that leadsync writes itself'],
     ['deal.leadsync_url', 'is a field that leadsync writes itself'],

@@ -13,13 +13,13 @@ describe('a constant of the mapping', () => {
     ['lead.owner_id', 99, '`lead.owner_id`: there is no active user 99'],
     ['lead.owner_id', 3, '`lead.owner_id`: there is no active user 3'],
     ['lead.owner_id', 'Kim', '`lead.owner_id`: it takes a whole number'],
-    ['lead.label_ids', 'x', '`lead.label_ids`: there is no label of leads x'],
-    ['lead.label_ids', [HOT, 'y'], '`lead.label_ids`: there is no label of leads y'],
+    ['lead.label_ids', 'x', '`lead.label_ids`: there is no lead label x'],
+    ['lead.label_ids', [HOT, 'y'], '`lead.label_ids`: there is no lead label y'],
     ['lead.value', 100, '`lead.value`: it takes an amount with its currency, such as "100 EUR"'],
   ])('%s: %j that Pipedrive does not take fails the check', async (name, constant, fault) => {
     const { open } = await aCompany();
     await expect(open().check(NEVER, [aConstant(name, constant)])).rejects.toThrow(
-      expect.objectContaining({ message: expect.stringContaining(`does not take the mapping: ${fault}`) }),
+      expect.objectContaining({ message: expect.stringContaining(`does not accept the mapping: ${fault}`) }),
     );
   });
 
@@ -43,7 +43,7 @@ describe('a constant of the mapping', () => {
       await expect(sink.check(NEVER, [aConstant(name, 110)])).resolves.toBeUndefined();
       await expect(sink.check(NEVER, [aConstant(name, 600)])).resolves.toBeUndefined();
       await expect(sink.check(NEVER, [aConstant(name, 601)])).rejects.toThrow(
-        `\`${name}\` does not take "601"`,
+        `\`${name}\` does not accept "601"`,
       );
     },
   );
@@ -65,7 +65,7 @@ describe('a constant of the mapping', () => {
       {
         kind: 'unavailable',
         reason: expect.stringContaining(
-          'does not take `lead.organization_id`, which is the same for every lead',
+          'does not accept `lead.organization_id`, which is the same for every lead',
         ),
       },
       { kind: 'unavailable', unsent: true },

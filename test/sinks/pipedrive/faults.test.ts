@@ -52,7 +52,7 @@ describe('what people do while leads flow', () => {
         const field = name.replaceAll(' ', '_');
         const shown = owner === 'person' ? field : `${object}.${field}`;
         expect(reasonOf(outcomes[0])).toBe(
-          `Pipedrive no longer has \`${shown}\`. \`leadsync setup sink\` shows and makes what is missing.`,
+          `Pipedrive no longer has \`${shown}\`. \`leadsync setup sink\` shows what is missing; \`--yes\` creates it.`,
         );
         const again = await outcomesOf(sink, others);
         expect(reasonOf(again[0])).toMatch(/has no field `[\w.]+`\. `leadsync setup sink --yes`/);

@@ -61,7 +61,7 @@ describe('what a known client types differently', () => {
     expect(await outcomesOf(open(), [anEnquiry(1, NEW, { event: 'updated', version: 2 })])).toMatchObject([
       {
         kind: 'delivered',
-        remark: 'The person in Pipedrive keeps another value of `name`, `phone`, `leadsync_address`.',
+        remark: 'The person in Pipedrive keeps another value in `name`, `phone`, `leadsync_address`.',
       },
     ]);
   });
@@ -121,7 +121,7 @@ describe('a value for the person that Pipedrive does not take', () => {
           ? DELIVERED
           : expect.objectContaining({
               kind: 'refused',
-              reason: expect.stringContaining('does not take `owner_id`'),
+              reason: expect.stringContaining('does not accept `owner_id`'),
             }),
       ),
     );

@@ -350,7 +350,7 @@ describe('the way back', () => {
       expect(await open().erase?.(person, NEVER)).toMatchObject({
         deleted: object === 'none' ? { note: 2 } : { lead: 2, note: 2 },
         kept: [
-          { object: 'person', url, why: 'leadsync did not make it; its fields `leadsync_…` were emptied' },
+          { object: 'person', url, why: 'leadsync did not create it; its `leadsync_…` fields were emptied' },
         ],
       });
       const [kept] = stub.records.persons;

@@ -79,7 +79,7 @@ describe('duplicate rules', () => {
     await deliver(aDeliveryOf(1, { client_email: 'same@example.com' }));
     stub.change(String(leads()[0]?.Id), { Description: 'x'.repeat(32_000) });
     expect(remark((await deliver(second))[0])).toMatch(
-      /`Phone`.*found no room there, so that leadsync alone has them/,
+      /`Phone`.*did not fit there, so only leadsync has them/,
     );
     expect(leads()).toHaveLength(1);
   });
@@ -89,7 +89,7 @@ describe('duplicate rules', () => {
     stub.settings.duplicateRule = 'alert';
     await deliver(aDeliveryOf(1, { client_email: 'same@example.com' }));
     const [before] = leads();
-    expect(remark((await deliver(second))[0])).toContain('wrote nothing of the enquiry');
+    expect(remark((await deliver(second))[0])).toContain('wrote nothing from the enquiry');
     expect(leads()).toEqual([before]);
   });
 
@@ -100,7 +100,7 @@ describe('duplicate rules', () => {
     const [first] = leads();
     stub.change(String(first?.Id), { Leadsync_Key__c: null });
     expect(remark((await deliver(second))[0])).toMatch(
-      /leadsync wrote only `Leadsync_Key__c`.* of the enquiry/,
+      /leadsync wrote only `Leadsync_Key__c`.* from the enquiry/,
     );
     expect(leads()).toMatchObject([{ Leadsync_Key__c: 'main:2', Phone: first?.['Phone'] }]);
   });

@@ -30,7 +30,7 @@ describe('an email address that Salesforce does not take', () => {
     const { deliver, leads } = await scene({ fields: { Email: 'lead.client_email' } });
     const outcomes = await deliver(1, aDeliveryOf(2, { client_email: email }), 3);
     expect(kinds(outcomes)).toEqual(Array(3).fill('delivered'));
-    expect(remark(outcomes[1])).toContain('`Email` was left out: Salesforce does not take its value');
+    expect(remark(outcomes[1])).toContain('`Email` was left out: Salesforce does not accept its value');
     expect(remark(outcomes[1])).toContain('`Leadsync_Email_As_Typed__c`');
     expect(leads().map(({ Email }) => Email ?? null)).toEqual([
       'client1@example.com',

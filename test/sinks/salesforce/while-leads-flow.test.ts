@@ -56,7 +56,9 @@ describe('between the two requests of a lead', () => {
       const drop = (stub: SalesforceStub) => stub.removeField('Lead', 'Leadsync_Service__c');
       const outcomes = await deliverWhile(org, drop, [2, 3]);
       expectWaiting(outcomes);
-      expect(reason(outcomes[0])).toContain('`leadsync setup sink` shows and makes what is missing');
+      expect(reason(outcomes[0])).toContain(
+        '`leadsync setup sink` shows what is missing; `--yes` creates it',
+      );
       const [again] = await org.deliver(2, 3);
       expect(reason(again)).toContain('Leads in Salesforce have no `Leadsync_Service__c`');
       for (const { make } of (await org.sink.missingParts?.(NEVER)) ?? []) await make(NEVER);
@@ -75,7 +77,7 @@ describe('between the two requests of a lead', () => {
     const outcomes = await deliverWhile(org, switchOn, [2, 3]);
     expect(kinds(outcomes)).toEqual(['refused', 'delivered']);
     expect(reason(outcomes[0])).toMatch(
-      /does not take `Phone` \(FIELD_CUSTOM_VALIDATION_EXCEPTION\)\. A validation rule of the org refuses it: change the rule, or `fields`\.$/,
+      /does not accept `Phone` \(FIELD_CUSTOM_VALIDATION_EXCEPTION\)\. A validation rule of the org refuses it: change the rule, or `fields`\.$/,
     );
     org.stub.settings.validationRule = undefined;
     expect(kinds(await org.deliver(2))).toEqual(['delivered']);
@@ -149,7 +151,7 @@ describe('an answer that is not one of Salesforce', () => {
       expect(kinds(outcomes)).toEqual(['unavailable', 'unavailable']);
       expect(outcomes.every(mayHaveArrived)).toBe(endpoint === 'upsert');
       expect(reason(outcomes[0])).toContain(
-        'and not as Salesforce does. Check `domain`, and whether a proxy',
+        "but not in Salesforce's format. Check `domain`, and whether a proxy",
       );
       expect(kinds(await deliver(1, 2))).toEqual(['delivered', 'delivered']);
       expect(leads().map(keyOf)).toEqual(['main:1', 'main:2']);

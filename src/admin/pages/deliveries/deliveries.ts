@@ -209,7 +209,7 @@ async function retryMatching(
   });
 }
 
-/** Returns to which deliveries an action on all of a filter applies, because a dialog may cover the filter. */
+/** Describes the deliveries to which an action on everything in a filter applies, because a dialog may cover the filter. */
 function scopeText(fields: readonly Field[], filtered: Pick<Filter, 'input'>): string {
   const text = filterText(fields, filtered);
   return text === '' ? 'No filter is set: this applies to every sink and source. ' : `Filter: ${text}. `;

@@ -71,7 +71,7 @@ async function fieldsFor(site: Site): Promise<readonly Field[]> {
       label: 'Leads',
       none: 'those that match',
       choices: [
-        ['left_out', 'those that match and that where left out'],
+        ['left_out', 'those that match and were left out by where'],
         ['all', 'every lead in the ledger'],
       ],
     },
@@ -168,7 +168,7 @@ function question(sink: string, { leads, sources, sample, unmatched }: ReplayTot
     title,
     question: `Send ${words} to ${sink} again?`,
     consequences: html`<p>${sink} gets the current content of each${onlyLeftOut ? ', which it has not had so far' : ', whether it has it or not'}, as a new delivery that is marked as a replay${sources.length > 1 ? `. They are from ${sources.join(', ')}` : ''}.
-      The page of the sink shows how many are left, and can cancel those.</p>
+      The page of the sink shows how many are left, and has a button to cancel those.</p>
       ${missing}
       <p>${sample.map(({ source, lead_id }, at) => html`${at > 0 && ', '}<a href=${leadAddress(source, lead_id)}>${source} ${lead_id}</a>`)}${more > 0 && ` and ${printCount(more)} more`}</p>`,
     confirmLabel: `Send ${words}`,
@@ -193,7 +193,7 @@ function show(
 
 function formOf({ fields, parsed, ids, fault }: Form): VNode {
   return html`<section id="replay">
-    <p>Delivers leads to a sink again, for example what its destination has lost. To try failed deliveries again, retry them under <a href="/deliveries?state=dead">Deliveries</a>.</p>
+    <p>Delivers leads to a sink again, for example leads that its destination has lost. To try failed deliveries again, retry them under <a href="/deliveries?state=dead">Deliveries</a>.</p>
     ${fault !== undefined && html`<p class="notice bad" role="alert">Nothing was done. ${fault}</p>`}
     <form class="filter" method="post" action=${PATH} data-filter>
       ${filterFields(fields, parsed)}

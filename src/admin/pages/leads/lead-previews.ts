@@ -32,7 +32,7 @@ export function hiddenPreviews(source: string, lead: string): VNode {
 /** Returns what each sink would get for a lead now, or why it would not get it. */
 export function shownPreviews({ source, lead_id, sinks }: LeadPreviews): VNode {
   return html`<section id="previews">
-    <h2>What each sink gets <small>now, by the configuration in force</small></h2>
+    <h2>What each sink gets <small>now, according to the configuration in force</small></h2>
     ${sinks.length === 0 ? html`<p class="empty">There are no sinks.</p>` : html`<div class="cards">${sinks.map((sink) => previewCard(sink, lead_id))}</div>`}
     <p class="buttons after">
       <a class="button" href=${leadAddress(source, lead_id)}>Hide</a>
@@ -52,7 +52,7 @@ export function previewCard(preview: SinkPreviews, lead: string): VNode {
   const isAgain = preview.delivery_state === 'delivered';
   return html`<div class="card">
     <h3><bdi>${sink}</bdi> <small>${type}</small> ${badge(standingOf(preview))}</h3>
-    ${!isSent && isAgain && html`<p class="hint">If it was sent again now:</p>`}
+    ${!isSent && isAgain && html`<p class="hint">If it were sent again now:</p>`}
     ${reason !== null && html`<p>${markup(reason)}</p>`}
     ${note !== null && html`<p class="hint">${markup(note)}</p>`}
     ${!isSent && previews.length > 0 && html`<p class="hint">It would send:</p>`}

@@ -97,7 +97,7 @@ function attempted(
   };
 }
 
-/** Returns what the lead became at the destination, as a link if it has a web address. */
+/** Returns the record that the lead became at the destination, as a link if the record has a web address. */
 function recordLink({ object, id, url }: NonNullable<Delivery['ref']>): Content {
   const isWeb = url !== null && /^https?:$/.test(URL.parse(url)?.protocol ?? '');
   const words = html`<bdi>${object} ${id}</bdi>`;

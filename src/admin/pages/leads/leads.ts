@@ -96,7 +96,7 @@ function toReplay({ input, filter }: ParsedFilter<LeadSearch>): Content {
 
 /**
  * Returns the columns. The list is sorted by the time when leads were first seen or, if it lists leads that are gone, by the time when they
- * went. With a service in the filter, it is sorted by the time when leads came to that service, which no column shows.
+ * disappeared. With a service in the filter, it is sorted by the time when leads came to that service, which no column shows.
  */
 function columnsFor(filtered: ParsedFilter<unknown>): readonly Column<LeadRow>[] {
   if (filtered.input['service']) return columns;

@@ -95,7 +95,7 @@ async function show(
     title: 'Playground',
     name: 'Playground',
     still: [
-      html`<p>Try an expression for <code>where</code> or <code>fields</code> of a sink. Nothing is stored or sent.</p>`,
+      html`<p>Try an expression for a sink’s <code>where</code> or <code>fields</code>. Nothing is stored or sent.</p>`,
       form(input, leads.rows, sinks, language),
       html`<div id="answer" aria-live="polite">${answerSection(answer, input.expression)}</div>`,
       reference(language),

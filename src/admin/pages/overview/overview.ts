@@ -112,7 +112,7 @@ function speedToLead({ speed_to_lead: speeds, sinks }: Overview, now: Date): VNo
       key: ({ sink }) => `speed-${sink}`,
       empty: 'No lead from the last 24 hours has been delivered yet.',
     })}
-    <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes backfills, and leads that already existed when leadsync first listed their source. Measures at most 1,000 leads, spread evenly over the day. A pending lead has no time yet and does not count. The column Pending shows all pending leads of the sink, and how long ago the oldest was owed.</p>
+    <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes backfills, and leads that already existed when leadsync first polled their source. Measures at most 1,000 leads, spread evenly over the day. A pending lead has no time yet and does not count. The column Pending shows all pending leads of the sink, and how long ago the oldest was owed.</p>
   </section>`;
 }
 

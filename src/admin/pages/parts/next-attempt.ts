@@ -21,7 +21,7 @@ export function waitReason(
     return html`<span>waits: sink is ${sink.state}${probe && html` <small class="until">next probe ${moment(probe)}</small>`}</span>`;
   }
   if (until === null) return undefined;
-  return html`<span>waits for its batch <small class="until">until ${moment(until)} at most</small></span>`;
+  return html`<span>waits for its batch <small class="until">until ${moment(until)} at the latest</small></span>`;
 }
 
 /** Returns when the next attempt of a delivery is due. */

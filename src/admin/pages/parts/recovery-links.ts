@@ -11,7 +11,7 @@ type Way = readonly [address: string, label: string];
 /** Returns the links of an error page: to the overview, to the page that was probably meant, and to the same address if another try may work. */
 export function recoveryLinks(request: Pick<FastifyRequest, 'method' | 'url'>, status: number): VNode {
   const ways: readonly Way[] = [...again(request, status), ...pageMeant(request), ['/', 'To the overview']];
-  return html`<nav class="buttons after" aria-label="Ways on">${ways.map(
+  return html`<nav class="buttons after" aria-label="Where to go next">${ways.map(
     ([address, label]) => html`<a class="button" href=${address}>${label}</a>`,
   )}</nav>`;
 }

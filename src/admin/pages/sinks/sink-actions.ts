@@ -122,7 +122,7 @@ const retry: Action = {
       title,
       question: `Retry ${words} of ${sink}?`,
       consequences:
-        'They are due immediately. Their idempotency keys stay the same unless the mapping has changed. First fix the reasons why they were given up.',
+        'They are due immediately. Their idempotency keys stay the same unless the mapping has changed. First fix the cause for which they were given up.',
       confirmLabel: `Retry ${words}`,
     };
   },
@@ -163,7 +163,7 @@ const cancelReplay: Action = {
         ? ''
         : ` ${countOf(left, 'delivery stays', 'deliveries stay')}: ${printCount(attempted)} being attempted, ${printCount(needed)} that the sink was owed anyway.`;
     return good(
-      `${countOf(cancelled, 'delivery')} of replays to ${sink} ${cancelled === 1 ? 'is' : 'are'} cancelled.${stays}`,
+      `${countOf(cancelled, 'replay delivery')} to ${sink} ${cancelled === 1 ? 'is' : 'are'} cancelled.${stays}`,
     );
   },
 };

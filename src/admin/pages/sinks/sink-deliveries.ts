@@ -60,7 +60,7 @@ export function reasonTable({ reasons, reasons_complete, sink }: SinkDetail): VN
       key: (row) => `reason-${reasons.indexOf(row)}`,
       empty: 'No delivery is dead or has failed.',
     })}
-    ${!reasons_complete && html`<p class="hint">Counts only 5,000 deliveries of each state.</p>`}
+    ${!reasons_complete && html`<p class="hint">Counts at most 5,000 deliveries in each state.</p>`}
   </section>`;
 }
 

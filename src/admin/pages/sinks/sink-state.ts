@@ -12,7 +12,7 @@ import { markup } from '../parts/markup.ts';
 import type { Site } from '../parts/site.ts';
 import { moment } from '../parts/time-element.ts';
 
-/** Minimum share of failed batches among the last ones for which the label of a sink that works shows the share. */
+/** The label of a healthy sink shows the share of its last batches that failed if the share is at least this. */
 const NOTED_RATE = 0.1;
 
 /**

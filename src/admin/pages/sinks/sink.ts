@@ -77,7 +77,7 @@ function body(sink: SinkDetail, choice: AttemptChoice, rewriteCommands: Site['re
     </div>`,
     stateExplanation(sink, rewriteCommands),
     sink.replays_pending > 0 &&
-      html`<p class="said">Of replays, ${countOf(sink.replays_pending, 'delivery is', 'deliveries are')} left.</p>`,
+      html`<p class="said">${countOf(sink.replays_pending, 'replay delivery is', 'replay deliveries are')} left.</p>`,
     html`<p class="hint">${sink.last_delivered_at === null ? 'Nothing delivered yet' : ['Last delivered ', ago(sink.last_delivered_at, now)]}.</p>`,
     breakerFacts(sink),
     figures(sink, now),

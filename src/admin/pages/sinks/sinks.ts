@@ -43,7 +43,7 @@ function card(sink: SinkOverview, { now, problems, rewriteCommands }: CardParts)
     <dl class="facts">
       ${fact('Pending', linked(sink, 'pending'))}
       ${fact('Retrying', printCount(sink.retrying))}
-      ${sink.replays_pending > 0 && fact('Left of replays', printCount(sink.replays_pending))}
+      ${sink.replays_pending > 0 && fact('Replays left', printCount(sink.replays_pending))}
       ${fact('Dead', linked(sink, 'dead'))}
       ${fact('Delivered', linked(sink, 'delivered'))}
       ${fact('Skipped', linked(sink, 'skipped'))}

@@ -30,8 +30,8 @@ interface ServerError extends Error {
 /** Data exceptions, integrity constraints, WITH CHECK OPTION, and SIGNAL in a trigger. */
 const REFUSED = /^(22|23|44|45)/;
 /**
- * Errors about a value to which MySQL gives the general SQLSTATE HY000 or 42000: a character that the column's character set lacks, a
- * truncated value, a row that is too large for a page, WITH CHECK OPTION, and CHECK.
+ * Errors that are about a value, although MySQL reports them with the general SQLSTATE HY000 or 42000: a character that the column's character
+ * set lacks, a truncated value, a row that is too large for a page, WITH CHECK OPTION, and CHECK.
  */
 const REFUSED_ERRORS: ReadonlySet<number> = new Set([1265, 1366, 1118, 1369, 3819]);
 /**

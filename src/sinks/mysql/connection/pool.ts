@@ -141,7 +141,7 @@ export class Pool {
     }
   }
 
-  /** Removes a connection that breaks from the pool. Its next statement reports the error. Without a listener, Node.js would end the process. */
+  /** Removes a connection from the pool when it breaks. Its next statement reports the error. Without a listener, Node.js would end the process. */
   #watch(opened: Opened): void {
     const broken = () => {
       opened.isBroken = true;

@@ -8,7 +8,7 @@ export type Value = string | number | null;
 
 /** A connection inside a transaction. */
 export interface Session {
-  /** Maximum bytes of a statement with its values (`max_allowed_packet`). */
+  /** Maximum size of a statement with its values, in bytes (`max_allowed_packet`). */
   readonly maxPacketBytes: number;
   readonly isMariaDb: boolean;
   /** Runs a prepared statement and returns its rows. */

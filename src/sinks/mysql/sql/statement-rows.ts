@@ -2,7 +2,7 @@ type Value = string | number | null;
 
 /** Maximum number of values in a prepared statement. The protocol has 16 bits for the number (MySQL manual, "COM_STMT_PREPARE Response"). */
 const MAX_VALUES = 65_535;
-/** Maximum bytes of a statement, even if the server accepts more. */
+/** Maximum size of a statement, in bytes, even if the server accepts more. */
 const MAX_BYTES = 16_000_000;
 /** Bytes of a value besides its text (type, name, null bit and length), and of a statement besides its values. */
 const VALUE_BYTES = 14;

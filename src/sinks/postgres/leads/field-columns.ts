@@ -134,7 +134,7 @@ function addStatement(table: string, missing: readonly Field[]): string {
   return `ALTER TABLE ${table} ${columns.join(', ')}`;
 }
 
-/** Maximum columns of a table (PostgreSQL manual, "PostgreSQL Limits"). */
+/** Maximum number of columns in a table (PostgreSQL manual, "PostgreSQL Limits"). */
 const MAX_COLUMNS = 1_600;
 
 /** @throws SinkUnavailable if this user may not add the missing columns, or if the table would have too many columns */

@@ -3,7 +3,7 @@ import { matchesPerson } from '../../../leads/match-person.ts';
 import type { Person, Subject } from '../../../leads/person.ts';
 import { quoted } from '../../../postgres/identifier.ts';
 
-/** Maximum rows and bytes of one page. A page has at least one row. */
+/** Maximum number of rows and bytes in one page. The last row of a page may exceed the number of bytes. */
 const ROWS_AT_ONCE = 500;
 const BYTES_AT_ONCE = 4_000_000;
 

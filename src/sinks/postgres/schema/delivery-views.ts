@@ -37,7 +37,7 @@ const DELIVERY_COLUMNS = `${DELIVERY_ID} AS delivery_id, d.source, d.lead_id, d.
     d.owed_at, d.first_attempt_at, d.next_attempt_at, d.settled_at, d.replay IS NOT NULL AS replay, d.no AS _leadsync_no,
     g.ledger AS _leadsync_ledger`;
 
-/** Step 12 of the schema: adds to a delivery what the lead became at its destination. */
+/** Step 12 of the schema: adds to a delivery the record that the lead became at the destination. */
 export const refStep = `
   ALTER TABLE _deliveries ADD COLUMN ref_object text, ADD COLUMN ref_id text, ADD COLUMN ref_url text;
   CREATE OR REPLACE VIEW deliveries AS SELECT ${DELIVERY_COLUMNS}, d.ref_object, d.ref_id, d.ref_url FROM ${DELIVERIES};
