@@ -67,7 +67,7 @@ class MappingFailed extends Error {
   }
 }
 
-/** The compiled mapping of one sink. Evaluates synchronously; an expression can be written to take many seconds (see `MappingWorker`). */
+/** The compiled mapping of one sink. Evaluates synchronously; an expression can be written to take many seconds (see `MappingProcess`). */
 export class Mapping {
   readonly definition: MappingDefinition;
   readonly #where: Expression | undefined;
