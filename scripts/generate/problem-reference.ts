@@ -17,8 +17,8 @@ const HEAD = `# Problems
 
 Each problem has a code that does not change. \`leadsync status\`, the overview and [the API](web-interface.md#api) (\`problems\` of
 \`/api/v1/overview\`) report the problems of the moment. [Alerts](operating.md#what-each-alert-means) report a problem when it has
-lasted for some time: \`alerts.when\` has an option of the same name for each. A problem is \`critical\` if leads are not seen or not
-delivered while it lasts.
+lasted for some time: \`alerts.when\` has an option of the same name for each. A problem is \`critical\` if, while it lasts, leads are not
+polled or not delivered, or no backup is made. A paused sink is a warning, because an operator usually paused it.
 
 | code | severity | meaning | reported by | what to do |
 | --- | --- | --- | --- | --- |`;

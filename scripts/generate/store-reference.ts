@@ -57,7 +57,7 @@ PostgreSQL only the leads that this sink delivered: with \`backfill: false\`, no
 | --- | --- |
 | how many leads, of which service, when | \`v_leads_no_pii\` |
 | who the client is, what they want | \`v_leads\`, \`lead_answers\`: personal data |
-| which clients come again | \`v_clients\`, joined by \`client_key\` |
+| which clients enquire again | \`v_clients\`, joined by \`client_key\` |
 | how fast leads are delivered | \`v_speed_to_lead_all\`, without \`is_backfill\` |
 | which leads the service no longer lists, which were erased | \`v_gone_leads\`, \`v_erased_leads\` |
 | what is stuck | \`v_undelivered\`, \`v_sink_health\` |

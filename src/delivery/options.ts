@@ -173,7 +173,7 @@ export const queueOptions = z
       .string()
       .regex(/^[\w.-]{1,64}$/, 'must consist of 1 to 64 letters, digits, _, . and -')
       .default('leadsync')
-      .describe('The prefix of every key in Redis. Two installations on one Redis need different ones.'),
+      .describe('The prefix of every key in Redis. Two installations on one Redis need different prefixes.'),
     board: z
       .boolean()
       .default(false)

@@ -14,9 +14,9 @@ export interface ListingSize {
 const FEW_LEADS = 20;
 
 /**
- * Returns the former size of a listing that has shrunk: its maximum size in the last week if it has since lost at least 20 leads and more than half
- * of them, or the number of leads ever listed if it is now empty. Undefined otherwise. A service that removes old leads gradually stays within these
- * limits.
+ * Returns the former size of a listing that is now empty, or that has lost at least 20 leads and more than half of them: its maximum size in the
+ * last week. If it has been empty for a week, returns the number of leads ever listed. Undefined otherwise. A service that removes old leads
+ * gradually stays within these limits.
  */
 export function sizeBeforeShrinking({
   lastSuccessAt,
@@ -25,7 +25,7 @@ export function sizeBeforeShrinking({
   leads,
 }: ListingSize): number | undefined {
   if (lastSuccessAt === undefined) return undefined;
-  if (listed === 0) return leads > 0 ? Math.max(leads, listedLately) : undefined;
+  if (listed === 0) return listedLately || leads || undefined;
   const isFall = listedLately - listed >= FEW_LEADS && listed < listedLately / 2;
   return isFall ? listedLately : undefined;
 }

@@ -189,7 +189,7 @@ export function shrunkListing(name: string, listing: ListingSize, { command }: T
   const { listed } = listing;
   const message =
     listed === 0
-      ? `${name} lists no leads, but listed ${countOf(before, 'lead')} before.`
+      ? `${name} lists no leads, but has listed ${countOf(before, 'lead')} before.`
       : `${name} lists ${countOf(listed, 'lead')}, but listed ${countOf(before, 'lead')} within the last week.`;
   const end =
     listed === 0 ? 'when the source lists leads again' : 'when the listing recovers, or after a week';

@@ -253,12 +253,12 @@ describe('a fault is told at its line and column, with what to do', () => {
     [
       'an address that other machines reach, without a token',
       `${SOURCE}admin: { listen: "0.0.0.0:9464" }\n`,
-      '6:18: admin.listen: other machines can reach 0.0.0.0, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` makes one), or listen on 127.0.0.1',
+      '6:18: admin.listen: other machines can reach 0.0.0.0, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` generates one), or listen on 127.0.0.1',
     ],
     [
       'a public name before an address of this machine, without a token',
       `${SOURCE}admin: { hosts: [leads.example.com] }\n`,
-      '6:17: admin.hosts: other machines can reach leads.example.com, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` makes one), or remove this',
+      '6:17: admin.hosts: other machines can reach leads.example.com, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` generates one), or remove this',
     ],
     [
       'a block of proxies that is none',
@@ -273,7 +273,7 @@ describe('a fault is told at its line and column, with what to do', () => {
     [
       'a trusted proxy, which others ask, without a token',
       `${SOURCE}admin: { trusted_proxies: [10.0.0.1] }\n`,
-      '6:27: admin.trusted_proxies: other machines can reach it through 10.0.0.1, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` makes one), or remove this',
+      '6:27: admin.trusted_proxies: other machines can reach it through 10.0.0.1, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` generates one), or remove this',
     ],
     [
       'a public name that is an address',

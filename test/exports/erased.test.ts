@@ -134,7 +134,7 @@ test.each(['no leadsync has run since', 'leadsync has run since'])(
     const state = join(install.folder, 'data', 'exports', 'nightly.json');
     expect(said.code).toBe(1);
     expect(said.stdout).toContain(
-      `NOT REACHED  nightly (export, not configured): Not searched. The last run wrote ${file}: remove the files of this export, then remove ${state}.\n`,
+      `NOT REACHED  nightly (export or backup, not configured): Not searched. The last run wrote ${file}: remove its files, then remove ${state}.\n`,
     );
     rmSync(state);
     expect((await install.run(['erase', String(LARGEST), '--yes'])).code).toBe(0);

@@ -184,12 +184,7 @@ test.each<[string, string, string, unknown]>([
     'trim is a method, not a function',
     'write it after the value: lead.client_name.trim(…)',
   ],
-  [
-    'lead.key IN ["a"]',
-    'I',
-    'this is not allowed here',
-    'write the operator in lower case: x in ["a", "b"]',
-  ],
+  ['lead.key IN ["a"]', 'I', 'this is not allowed here', 'write the operator in lower case: x in ["a", "b"]'],
   ['lead.id == 1 AND lead.id == 2', 'A', 'this is not allowed here', 'write && for "and"'],
   ['lead.id == 1 OR lead.id == 2', 'O', 'this is not allowed here', 'write || for "or"'],
   ['NOT lead.id == 1', 'l', 'this is not allowed here', 'write ! for "not", as in !(a in b)'],

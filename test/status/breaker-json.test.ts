@@ -51,7 +51,8 @@ test.each<[string, Partial<SinkHealth>, string]>([
 
 test('a sink that recovers says how many batches it gets now, and to what that grows', () => {
   expect(breakerJson(aView({ recent: '+++', places: 5 }, 'healthy'))).toMatchObject({
-    explanation: 'It is recovering from a hold: it gets 5 batches at a time now, and one more with each answer, up to 50.',
+    explanation:
+      'It is recovering from a hold: it gets 5 batches at a time now, and one more with each answer, up to 50.',
     concurrency: 5,
     failed_probes: null,
   });

@@ -116,7 +116,7 @@ async function listBackups(config: LedgerConfig, { stdout }: Surroundings): Prom
     throw new CommandFailure(
       ExitCode.notDone,
       'There is no backup at the configured destinations.',
-      '`leadsync backup` makes one.',
+      '`leadsync backup` creates one.',
     );
   stdout.write(places.map((place) => `${printable(place)}\n`).join(''));
   return ExitCode.done;

@@ -48,6 +48,6 @@ function requireToken(listen: Address | undefined, { adminTokens }: Config): voi
   throw new CommandFailure(
     ExitCode.configuration,
     `Other machines can reach ${listen.host}, but no admin.token is set.`,
-    'Set admin.token in the configuration (`openssl rand -hex 32` makes one), or listen on 127.0.0.1.',
+    'Set admin.token in the configuration (`openssl rand -hex 32` generates one), or listen on 127.0.0.1.',
   );
 }

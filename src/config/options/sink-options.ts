@@ -54,7 +54,7 @@ const breaker = z
     max_probe_wait: durationBetween('1s', '1h')
       .prefault(printDuration(DEFAULT_BREAKER.maxProbeWaitMs))
       .describe(
-        'Maximum wait between two probes of a held sink, unless the destination asks for more (`Retry-After`). The first probes come after 5 seconds.',
+        'Maximum wait between two probes of a held sink, unless the destination asks for more (`Retry-After`). leadsync varies each wait by up to 20%. The first probes come after 5 seconds.',
       ),
   })
   .prefault({})

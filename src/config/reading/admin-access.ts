@@ -70,7 +70,7 @@ function checkLogin(admin: Admin, oidc: NonNullable<Admin['oidc']>, validator: T
     validator.fault(
       ['admin', 'oidc'],
       'commands such as `leadsync reload` cannot log in at a provider, and no token has the role admin',
-      'add `token: ${LEADSYNC_ADMIN_TOKEN}` to admin (`openssl rand -hex 32` makes one)',
+      'add `token: ${LEADSYNC_ADMIN_TOKEN}` to admin (`openssl rand -hex 32` generates one)',
     );
   const { listen, hosts, public_url: publicUrl } = admin;
   if (listen !== undefined && !isLoopback(listen.host) && publicUrl === undefined && hosts.length === 0)
@@ -89,7 +89,7 @@ function refuseOpenAddress(admin: Admin, validator: TreeValidator): void {
     validator.fault(
       ['admin', option],
       `other machines can reach ${open}, and no admin.token is set`,
-      `add \`token: \${LEADSYNC_ADMIN_TOKEN}\` beside it (\`openssl rand -hex 32\` makes one), or ${instead}`,
+      `add \`token: \${LEADSYNC_ADMIN_TOKEN}\` beside it (\`openssl rand -hex 32\` generates one), or ${instead}`,
     );
   if (!isLoopback(listen.host)) fault('listen', listen.host, 'listen on 127.0.0.1');
   else if (hosts[0] !== undefined) fault('hosts', hosts[0], 'remove this');

@@ -77,7 +77,8 @@ export class ChangeFeed {
     const leads = this.#sql.leads.all(Number(withData), cursor.lead, MAX_ROWS);
     const rejections = this.#sql.rejections.all(cursor.rejection, MAX_ROWS);
     const attempts = this.#sql.attempts.all(cursor.attempt, MAX_ROWS);
-    const polls = this.#sql.sources.all().flatMap((source) => this.#pollsOf(source, cursor));
+    const pollsBySource = this.#sql.sources.all().map((source) => this.#pollsOf(source, cursor));
+    const polls = pollsBySource.flat();
     return {
       entries: [
         ...polls,
@@ -91,7 +92,7 @@ export class ChangeFeed {
         rejection: rejections.at(-1)?.no ?? cursor.rejection,
         attempt: attempts.at(-1)?.no ?? cursor.attempt,
       },
-      more: [leads, rejections, attempts].some(({ length }) => length === MAX_ROWS),
+      more: [leads, rejections, attempts, ...pollsBySource].some(({ length }) => length === MAX_ROWS),
     };
   }
 

@@ -52,14 +52,14 @@ async function placesOfFormer(
   states: ExportStates,
 ): Promise<PlaceReport[]> {
   const { folder } = states;
-  const missed = { type: 'export, not configured', reached: false };
+  const missed = { type: 'export or backup, not configured', reached: false };
   try {
     await removeStagedOfOthers(folder, new Set(configured.map(({ name }) => name)));
     return (await formerExports(configured, states)).map(({ name, place }) => {
       const state = `${join(folder, name)}.json`;
       const what = place
-        ? `Not searched. The last run wrote ${place}: remove the files of this export, then remove ${state}.`
-        : `Not searched. ${state} records where the last run wrote its files, but it cannot be read. Find and remove the files of this export, then remove ${state}.`;
+        ? `Not searched. The last run wrote ${place}: remove its files, then remove ${state}.`
+        : `Not searched. ${state} records where the last run wrote its files, but it cannot be read. Find and remove these files, then remove ${state}.`;
       return { ...missed, place: name, again: false, what };
     });
   } catch (error) {

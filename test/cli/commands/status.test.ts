@@ -431,7 +431,7 @@ describe('leadsync status', () => {
       `main lists 29 leads, but listed 60 leads within the last week.\n  ${next}`,
     );
     await install.listed();
-    expect(await said()).toContain('main lists no leads, but listed 60 leads before.');
+    expect(await said()).toContain('main lists no leads, but has listed 60 leads before.');
     await install.listed(...upTo(60));
     expect(await said()).not.toContain(next);
     // The one that it falls from was in force until now, however long ago it was new.

@@ -112,6 +112,13 @@ export function changeFeedContract(store: () => OpenLedger): void {
       expect(attempts[0]).toMatchObject({ outcome: 'unavailable', httpStatus: 503, error: 'It is down.' });
     });
 
+    it('a feed of many polls comes in parts, too', async () => {
+      const { on, cursor } = await begin();
+      for (let n = 0; n < 501; n += 1) await on.list([1]);
+      expect((await on.ledger.feed(cursor, false)).more).toBe(true);
+      expect((await all(on, cursor)).entries).toHaveLength(501);
+    });
+
     it('a long feed comes in parts, without gaps or repeats', async () => {
       const { on, cursor } = await begin();
       await on.list(ids(1, 1300));
