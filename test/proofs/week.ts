@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Stub, startStub } from '../stub/stub.ts';
+import { builtProgram } from '../support/program/built-program.ts';
 import { readOrExit } from '../support/program/command-line.ts';
 import { type Daemon, startDaemon, writeConfig } from '../support/program/leadsync.ts';
 import { openRunFolder } from '../support/program/run-folder.ts';
@@ -14,7 +15,7 @@ import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
 import { growthOf, type Sample } from './growth.ts';
 import { readOptions, USAGE } from './week-options.ts';
 
-const FAST_PROCESS = fileURLToPath(new URL('../support/time/fast-process.ts', import.meta.url));
+const FAST_PROCESS = fileURLToPath(new URL('../support/time/fast-process.mjs', import.meta.url));
 const TOKEN = 'a-token-of-the-week';
 const DAY_MS = 86_400_000;
 const MB = 1024 * 1024;
@@ -91,8 +92,9 @@ async function aBusyDaemon(opened: Opened): Promise<{ readonly daemon: Daemon; r
     log: { format: 'json', level: 'error' },
   });
   const daemon = await opened.add(
-    () =>
+    async () =>
       startDaemon(configFile, adminUrl, {
+        program: await builtProgram(folder.path),
         env: { FAST_TIMES: String(speed), NODE_OPTIONS: `--import ${FAST_PROCESS}` },
       }),
     (one) => one.kill('SIGKILL'),

@@ -556,7 +556,7 @@ describe('leadsync status', () => {
       { kind: 'rejected', position: 1, id: 7n, raw, hash: hashOf(raw), reason, path: 'client_name' },
     ]);
     const { stdout } = await install.run(['status']);
-    expect(stdout).toContain('main: 1 lead of the last complete listing');
+    expect(stdout).toContain('main: 1 lead in the last complete listing');
     expect(await install.json('status')).toMatchObject({ sources: [{ leads_rejected: 1 }] });
   });
 
