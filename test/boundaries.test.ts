@@ -180,7 +180,6 @@ const rooms: Readonly<Record<string, Room>> = {
       'destinations/destination.ts',
       'destinations/open-destination.ts',
       'files/export-tables.ts',
-      'files/atomic-write.ts',
       'files/attached-files.ts',
       'files/contains-lead.ts',
     ],

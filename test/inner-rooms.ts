@@ -17,22 +17,26 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because:
         'ledger/rules/ is what every engine decides in the same way; it must not know how anything is stored.',
     },
-    database: {
-      imports: ['contract', 'rules'],
+    schema: {
+      imports: ['contract'],
       because:
-        'ledger/database/ is the file, its schema and its transactions; it must not know what a lead is owed.',
+        'ledger/schema/ is the tables, the views and the migrations; it must not know who reads or writes them.',
+    },
+    database: {
+      imports: ['contract', 'rules', 'schema'],
+      because: 'ledger/database/ is the file and its transactions; it must not know what a lead is owed.',
     },
     privacy: {
-      imports: ['contract', 'database', 'rules'],
+      imports: ['contract', 'database', 'rules', 'schema'],
       because:
         'ledger/privacy/ takes persons and old contents out; it must not know who asks for what is left.',
     },
     queries: {
-      imports: ['contract', 'database', 'privacy', 'rules'],
+      imports: ['contract', 'database', 'privacy', 'rules', 'schema'],
       because: 'ledger/queries/ only reads; what it imports must not write what polls and deliveries write.',
     },
     delivering: {
-      imports: ['contract', 'database', 'privacy', 'queries', 'rules'],
+      imports: ['contract', 'database', 'privacy', 'queries', 'rules', 'schema'],
       because:
         'ledger/delivering/ is what is owed, claimed and settled; it must not know how a listing is recorded.',
     },
@@ -41,11 +45,11 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because: 'ledger/recording/ takes in a listing, and owes what is new in the same transaction.',
     },
     extraction: {
-      imports: ['contract', 'database'],
+      imports: ['contract', 'database', 'schema'],
       because: 'ledger/extraction/ reads whole tables for exports and queries, over a connection of its own.',
     },
     '.': {
-      imports: ['contract', 'database', 'privacy', 'queries', 'delivering', 'recording', 'rules'],
+      imports: ['contract', 'database', 'privacy', 'queries', 'delivering', 'recording', 'rules', 'schema'],
       because: 'The files of ledger/ itself put the ledger together; begin at sqlite-ledger.ts.',
     },
     thread: {
@@ -53,7 +57,7 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because: 'ledger/thread/ asks a ledger in another thread; it must not know what the questions mean.',
     },
     recovery: {
-      imports: ['contract', 'database', 'privacy', 'delivering', 'rules', 'thread'],
+      imports: ['contract', 'database', 'privacy', 'delivering', 'rules', 'thread', 'schema'],
       because:
         'ledger/recovery/ makes a new ledger of what can be read of a damaged one, while none is open.',
     },

@@ -15,9 +15,9 @@ import { Reloader, type ReloadResult, type ReloadTrigger } from './units/reloade
 import { Installation } from './units/running-units.ts';
 import type { SourceUnit } from './units/source-unit.ts';
 import { computeClientKeys, computeMissingClientKeys } from './upkeep/key-clients.ts';
+import { inspectLedger, recordProgress, tidyLedger } from './upkeep/maintain-ledger-file.ts';
 import { releaseMemory } from './upkeep/release-memory.ts';
 import { retain } from './upkeep/retain.ts';
-import { inspectLedger, recordProgress, tidyLedger } from './upkeep/tidy-ledger.ts';
 import { sendHeartbeats } from './watching/send-heartbeats.ts';
 import { watchAlerts } from './watching/watch-alerts.ts';
 import { watchClock } from './watching/watch-clock.ts';

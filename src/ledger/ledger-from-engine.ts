@@ -1,4 +1,4 @@
-import { nextWrite } from '../platform/files/wait-for-write.ts';
+import { nextWrite } from '../platform/files/next-file-write.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { Ledger } from './contract/ledger.ts';
 import { inspectFile } from './database/inspect-file.ts';

@@ -9,10 +9,10 @@ import { connect, prepareFile, renewIdOfCopy, requireFile } from './database/led
 import { removeLeftovers } from './database/leftover-files.ts';
 import { SinkActivity, writeBehindOf } from './database/sink-activity.ts';
 import { SinkRows } from './database/sink-rows.ts';
-import { migrate, recognise, requireCurrentSchema } from './database/upgrading.ts';
 import { Owing } from './delivering/owing.ts';
 import type { LedgerEngine } from './engine.ts';
 import { ledgerOf } from './ledger-from-engine.ts';
+import { migrate, recognise, requireCurrentSchema } from './schema/upgrading.ts';
 import { controlOf } from './sqlite-control.ts';
 import { deliveringOf } from './sqlite-delivering.ts';
 import { personsOf } from './sqlite-persons.ts';

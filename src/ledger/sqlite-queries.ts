@@ -2,7 +2,6 @@ import type Database from 'better-sqlite3';
 import type { LedgerQueries } from './contract/ledger-queries.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import type { SinkRows } from './database/sink-rows.ts';
-import { ActivityQueries } from './queries/activity-queries.ts';
 import { AlertQueries } from './queries/alert-queries.ts';
 import { ChangeFeed } from './queries/change-feed.ts';
 import { Comparing } from './queries/comparing.ts';
@@ -13,13 +12,14 @@ import { History } from './queries/history.ts';
 import { LeadTrace } from './queries/lead-trace.ts';
 import { newestContents } from './queries/newest-versions.ts';
 import { RejectedList } from './queries/rejected-list.ts';
+import { SinkActivityQueries } from './queries/sink-activity-queries.ts';
 import { StatusQueries } from './queries/status-queries.ts';
 import { UpcomingDeliveries } from './queries/upcoming.ts';
 
 /** Returns the SQLite implementation of `LedgerQueries`. */
 export function queriesOf(db: Database.Database, access: LedgerAccess, rows: SinkRows) {
   const status = new StatusQueries(db, rows);
-  const activity = new ActivityQueries(db, rows);
+  const activity = new SinkActivityQueries(db, rows);
   const deliveries = new DeliveryList(db);
   const traces = new LeadTrace(db, rows, deliveries);
   const finding = new FindLeads(db);

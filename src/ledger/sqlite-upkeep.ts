@@ -4,8 +4,8 @@ import type { Opening } from './contract/ledger-upkeep.ts';
 import { writeMark } from './database/high-water-mark.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import { fileIdentity, scrub } from './database/ledger-file.ts';
-import { removeUpgradeCopies, removeUpgradeCopiesBefore } from './database/upgrade-copy.ts';
 import type { LedgerEngine } from './engine.ts';
+import { removeUpgradeCopies, removeUpgradeCopiesBefore } from './schema/upgrade-copy.ts';
 
 /** Returns the SQLite implementation of the upkeep methods of `LedgerEngine`. */
 export function upkeepOf(db: Database.Database, access: LedgerAccess, opening: Opening) {

@@ -1,6 +1,6 @@
 import type { Secret } from '../platform/options/secret.ts';
-import type { MappingDefinition } from './definition.ts';
 import { Mapping } from './mapping.ts';
+import type { MappingDefinition } from './mapping-definition.ts';
 
 /** Maximum number of compiled mappings to keep. Each sink needs one, and another one while deliveries of a former mapping are pending. */
 const KEPT = 100;

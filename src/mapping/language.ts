@@ -4,7 +4,6 @@ import type * as Cel from '@marcbachmann/cel-js';
 import type { Secret } from '../platform/options/secret.ts';
 import { escapeHtml } from '../platform/text/html-escape.ts';
 import { didYouMean } from '../platform/text/suggest.ts';
-import type { Lookups } from './definition.ts';
 import type { Effort } from './functions/effort.ts';
 import { emailOf } from './functions/email-address.ts';
 import { lastResult } from './functions/last-result.ts';
@@ -14,6 +13,7 @@ import { isRegion, phoneOf } from './functions/phone.ts';
 import { isLike, isPattern } from './functions/text-pattern.ts';
 import { isDateFormat, isTimeZone, noTimeZone, zonedDate } from './functions/zoned-date.ts';
 import { DeliveryValue, LeadValue, QuestionValue, type Variables } from './lead-values.ts';
+import type { Lookups } from './mapping-definition.ts';
 
 const require = createRequire(import.meta.url);
 let loaded: typeof Cel | undefined;

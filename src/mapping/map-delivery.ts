@@ -3,7 +3,7 @@ import type { MappedColumn, MappedType } from '../leads/mapped-fields.ts';
 import { LEFT_OUT, type LeftOut, type Refused, type Unavailable } from '../leads/outcome.ts';
 import type { Secret } from '../platform/options/secret.ts';
 import { CompiledMappings } from './compiled-mappings.ts';
-import { type MappingDefinition, textOf } from './definition.ts';
+import { type MappingDefinition, textOf } from './mapping-definition.ts';
 
 const NOT_COMPILED =
   'leadsync cannot use the mapping with which the lead may have been sent before: its text was lost, it needs another version of leadsync, or it uses hash() and `store.client_key` is not set. `leadsync replay` sends the lead under the current mapping.';

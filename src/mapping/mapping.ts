@@ -1,11 +1,11 @@
 import type { Delivery } from '../leads/delivery.ts';
 import type { MappedColumn, MappedFields, MappedType, MappedValue } from '../leads/mapped-fields.ts';
 import type { Secret } from '../platform/options/secret.ts';
-import type { FieldRule, MappingDefinition } from './definition.ts';
 import { type Expression, ExpressionCompiler, ExpressionFailed, isFault } from './expression.ts';
 import { Effort } from './functions/effort.ts';
 import { unwrapped } from './language.ts';
 import { type LeadValue, Variables } from './lead-values.ts';
+import type { FieldRule, MappingDefinition } from './mapping-definition.ts';
 import type { ExpressionFault } from './syntax-fault.ts';
 
 /** Maximum number of characters in the JSON of a lead that expressions may read. */

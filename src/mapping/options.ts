@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type FieldRule, type Lookups, MAX_EXPRESSION } from './definition.ts';
 import { isRegion } from './functions/phone.ts';
+import { type FieldRule, type Lookups, MAX_EXPRESSION } from './mapping-definition.ts';
 
 /** Maximum number of fields of a sink. */
 const MAX_FIELDS = 200;

@@ -1,8 +1,8 @@
 import type { Delivery } from '../leads/delivery.ts';
 import { mappedJson } from '../leads/mapped-fields.ts';
 import type { Secret } from '../platform/options/secret.ts';
-import { type Lookups, MAX_EXPRESSION } from './definition.ts';
 import { Mapping } from './mapping.ts';
+import { type Lookups, MAX_EXPRESSION } from './mapping-definition.ts';
 import { outlineOf } from './value-outline.ts';
 
 /** Maximum number of characters in a value's JSON. */

@@ -1,6 +1,6 @@
 import type { Config } from '../config/contract/config.ts';
 import type { Delivery } from '../leads/delivery.ts';
-import type { MappingDefinition } from '../mapping/definition.ts';
+import type { MappingDefinition } from '../mapping/mapping-definition.ts';
 import type { LastConfiguration, Plan, PlannedSink } from './plan.ts';
 import { tryMapping } from './try-mapping.ts';
 

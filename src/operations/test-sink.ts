@@ -1,8 +1,8 @@
 import type { Config, SinkConfig } from '../config/contract/config.ts';
 import type { Batch } from '../leads/delivery.ts';
 import { CompiledMappings } from '../mapping/compiled-mappings.ts';
-import { textOf } from '../mapping/definition.ts';
 import { columnsOf, mapDelivery } from '../mapping/map-delivery.ts';
+import { textOf } from '../mapping/mapping-definition.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import type { TestResult } from '../sinks/sink.ts';
 import { SinkUnavailable } from '../sinks/sink-unavailable.ts';

@@ -1,6 +1,6 @@
 import type { Delivery } from '../leads/delivery.ts';
-import type { MappingDefinition } from '../mapping/definition.ts';
 import { Mapping } from '../mapping/mapping.ts';
+import type { MappingDefinition } from '../mapping/mapping-definition.ts';
 import type { Secret } from '../platform/options/secret.ts';
 
 /** Result of applying a mapping to some leads. */

@@ -117,10 +117,10 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'leadsync writes the high-water mark of the ledger while it runs',
     without: 'if leadsync was killed, a backup that is copied over its ledger goes unnoticed',
-    file: 'src/daemon/upkeep/tidy-ledger.ts',
+    file: 'src/daemon/upkeep/maintain-ledger-file.ts',
     text: 'if (!signal.aborted) await ledger.recordProgress();',
     instead: '',
-    tests: ['test/daemon/upkeep/tidy-ledger.test.ts'],
+    tests: ['test/daemon/upkeep/maintain-ledger-file.test.ts'],
   },
   {
     name: 'leadsync writes the high-water mark of the ledger when it ends',

@@ -106,7 +106,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'raw JSON contains nothing that a database refuses',
     without: 'one lead with a NUL character makes every query over raw JSON fail',
-    file: 'src/ledger/database/views.ts',
+    file: 'src/ledger/schema/views.ts',
     text: 'CAST(coalesce(v.safe_raw, v.raw) AS TEXT)',
     instead: 'CAST(coalesce(v.raw, v.safe_raw) AS TEXT)',
     tests: ['test/catalog/json-questions.test.ts'],
@@ -146,7 +146,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'the query for late sources works in every version of SQLite',
     without: 'an analyst with an older SQLite sees a late source as healthy',
-    file: 'src/ledger/database/views.ts',
+    file: 'src/ledger/schema/views.ts',
     text: "((julianday('now') - 2440587.5) * 86400000.0)",
     instead: "(unixepoch('now', 'subsec') * 1000.0)",
     tests: ['test/catalog/speed-to-lead.test.ts'],
@@ -194,7 +194,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'the ledger clears the time of a gone lead that is listed again',
     without: 'analysts write off leads that the service lists',
-    file: 'src/ledger/database/views.ts',
+    file: 'src/ledger/schema/views.ts',
     text: 'WHERE p.last_listed_at IS NOT NULL AND p.noted_at',
     instead: 'WHERE p.noted_at',
     tests: ['test/catalog/speed-to-lead.test.ts'],
@@ -210,7 +210,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'no kind of blank counts as an address in the ledger',
     without: 'a tab counts as an email address in the ledger but not in PostgreSQL',
-    file: 'src/ledger/database/views.ts',
+    file: 'src/ledger/schema/views.ts',
     text: "${path}'), ${BLANKS}), '')",
     instead: "${path}')), '')",
     tests: ['test/catalog/speed-to-lead.test.ts'],

@@ -13,7 +13,7 @@ import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { relations } from '../../src/catalog/documented.ts';
 import { retainOnce } from '../../src/daemon/upkeep/retain.ts';
-import { browseIndexes } from '../../src/ledger/database/page-indexes.ts';
+import { browseIndexes } from '../../src/ledger/schema/page-index-migration.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';
 import { HeldClock } from '../support/time/held-clock.ts';

@@ -5,8 +5,8 @@ import {
   mappedJson,
   nestedJson,
 } from '../../src/leads/mapped-fields.ts';
-import { type MappingDefinition, textOf } from '../../src/mapping/definition.ts';
 import { MAX_ANSWERS, type Mapped, Mapping } from '../../src/mapping/mapping.ts';
+import { type MappingDefinition, textOf } from '../../src/mapping/mapping-definition.ts';
 import type { SampleChanges } from '../../src/mapping/options.ts';
 import { sampleDelivery } from '../../src/mapping/sample-lead.ts';
 import { Secret } from '../../src/platform/options/secret.ts';

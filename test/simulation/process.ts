@@ -5,7 +5,7 @@ import { claimLimits } from '../../src/daemon/joints/open-carrier.ts';
 import { pollLoop } from '../../src/daemon/joints/poll-loop.ts';
 import { Wake } from '../../src/daemon/joints/wake.ts';
 import { watchWorkers } from '../../src/daemon/joints/watch-workers.ts';
-import { tidyLedger } from '../../src/daemon/upkeep/tidy-ledger.ts';
+import { tidyLedger } from '../../src/daemon/upkeep/maintain-ledger-file.ts';
 import { watchClock } from '../../src/daemon/watching/watch-clock.ts';
 import type { Carrier } from '../../src/delivery/carrier.ts';
 import { InProcessCarrier } from '../../src/delivery/in-process-carrier.ts';

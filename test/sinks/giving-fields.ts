@@ -1,8 +1,8 @@
 import type { Batch } from '../../src/leads/delivery.ts';
 import { CompiledMappings } from '../../src/mapping/compiled-mappings.ts';
-import { type FieldRule, textOf } from '../../src/mapping/definition.ts';
 import { mapDelivery } from '../../src/mapping/map-delivery.ts';
 import { Mapping } from '../../src/mapping/mapping.ts';
+import { type FieldRule, textOf } from '../../src/mapping/mapping-definition.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import type { StandardField } from '../../src/sinks/sink-type.ts';
 

@@ -6,7 +6,7 @@ import { type Paint, paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';
 import { configOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { lastDeclaration } from '../shell/last-recorded-config.ts';
+import { lastDeclaration } from '../shell/last-declaration.ts';
 import { printWarnings } from '../shell/print-warnings.ts';
 
 /** `leadsync check`: checks whether every source and destination can be reached. Delivers nothing. Continues after failures. */

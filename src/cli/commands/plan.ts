@@ -10,7 +10,7 @@ import { askDaemon, daemonTarget } from '../running/ask-daemon.ts';
 import { defineCommand } from '../shell/command.ts';
 import { configOf, exportStatesOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { lastDeclaration } from '../shell/last-recorded-config.ts';
+import { lastDeclaration } from '../shell/last-declaration.ts';
 import { newestLeads, sentPending } from '../shell/sample-leads.ts';
 
 /** Number of recent leads on which `plan` tries a changed mapping. */

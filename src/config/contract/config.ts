@@ -5,7 +5,7 @@ import type { OidcOptions } from '../../identity/options.ts';
 import type { BreakerPolicy } from '../../leads/breaker-policy.ts';
 import type { LeadEvent } from '../../leads/delivery.ts';
 import type { Retention } from '../../leads/retention.ts';
-import type { Lookups, MappingDefinition } from '../../mapping/definition.ts';
+import type { Lookups, MappingDefinition } from '../../mapping/mapping-definition.ts';
 import type { MappingTest } from '../../mapping/options.ts';
 import type { NamedToken, PersonRoles, TrustedHeader } from '../../platform/options/role.ts';
 import type { Secret } from '../../platform/options/secret.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type BreakerPolicy, DEFAULT_BREAKER, JUDGED_BATCHES } from '../../leads/breaker-policy.ts';
 import type { LeadEvent } from '../../leads/delivery.ts';
-import type { FieldRule } from '../../mapping/definition.ts';
+import type { FieldRule } from '../../mapping/mapping-definition.ts';
 import { mappingOptions, perLeadOption } from '../../mapping/options.ts';
 import { printDuration } from '../../platform/text/human-readable.ts';
 import type { SinkType } from '../../sinks/sink-type.ts';

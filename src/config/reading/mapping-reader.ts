@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { MappedValue } from '../../leads/mapped-fields.ts';
-import type { FieldRule, Lookups, MappingDefinition } from '../../mapping/definition.ts';
 import { Mapping, type MappingFault } from '../../mapping/mapping.ts';
+import type { FieldRule, Lookups, MappingDefinition } from '../../mapping/mapping-definition.ts';
 import { runTests, type TestFailure } from '../../mapping/run-tests.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import type { SinkType, StandardField } from '../../sinks/sink-type.ts';

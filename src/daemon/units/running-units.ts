@@ -9,7 +9,7 @@ import {
 } from '../../config/changes/compare-configs.ts';
 import { describeChanges } from '../../config/changes/describe-changes.ts';
 import type { Config } from '../../config/contract/config.ts';
-import { textOf } from '../../mapping/definition.ts';
+import { textOf } from '../../mapping/mapping-definition.ts';
 import { describePlan } from '../../operations/describe-plan.ts';
 import { planOf } from '../../operations/plan.ts';
 import { lastExports } from '../../operations/scheduled-exports.ts';

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import { basename, dirname, join } from 'node:path';
+import { nameOfTemporary } from '../../platform/files/temporary-name.ts';
 import { printStamp } from '../../platform/text/human-readable.ts';
 
 /** File names of exports, such as `nightly-20261122T030000Z.parquet`; a folder has no extension. A backup's name ends in `.db.gz`. */
@@ -14,15 +13,10 @@ export function isOf(name: string, file: string): boolean {
   return timePart(name, file) !== undefined;
 }
 
-/** Returns a temporary name in the same folder, for a file that is being written or removed. */
-export function temporaryName(path: string): string {
-  return join(dirname(path), `.${basename(path)}.${randomBytes(8).toString('hex')}.tmp`);
-}
-
 /** Whether `file` is a temporary name of the export `name`. */
 export function isTemporaryName(name: string, file: string): boolean {
-  const [, made] = /^\.(.+)\.[0-9a-f]{16}\.tmp(?:-journal)?$/.exec(file) ?? [];
-  return made !== undefined && isOf(name, made);
+  const complete = nameOfTemporary(file);
+  return complete !== undefined && isOf(name, complete);
 }
 
 /** Returns the file names of one export, oldest first. */

@@ -2,8 +2,9 @@ import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { disk, makeFolderDurably } from '../../platform/files/file-system.ts';
+import { temporaryName } from '../../platform/files/temporary-name.ts';
 import { folderFailure } from '../contract/export-failed.ts';
-import { inOrder, isOf, isTemporaryName, temporaryName } from '../contract/export-name.ts';
+import { inOrder, isOf, isTemporaryName } from '../contract/export-name.ts';
 import type { Destination } from './destination.ts';
 
 /** Exports contain personal data, so only this user and its group may read them. */

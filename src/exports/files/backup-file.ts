@@ -10,11 +10,11 @@ import { attachFiles, type RowCounts, readCopy } from '../../ledger/database/bac
 import { inspectFile, ledgerSize } from '../../ledger/database/inspect-file.ts';
 import { removeLedger } from '../../ledger/database/leftover-files.ts';
 import { makePrivateFile } from '../../platform/files/private-file.ts';
+import { temporaryName } from '../../platform/files/temporary-name.ts';
+import { writeAtomically } from '../../platform/files/write-atomically.ts';
 import { version } from '../../platform/process/version.ts';
 import { printBytes } from '../../platform/text/human-readable.ts';
 import { ExportFailed } from '../contract/export-failed.ts';
-import { temporaryName } from '../contract/export-name.ts';
-import { writeAtomically } from './atomic-write.ts';
 import { carriedFiles, manifestFile } from './attached-files.ts';
 import { ownerMember } from './backup-owner.ts';
 

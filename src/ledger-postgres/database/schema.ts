@@ -1,6 +1,6 @@
 /**
  * The migrations of a ledger's schema in PostgreSQL, in order. `_ledger.shape` is the number of applied migrations. Append migrations; never
- * edit them. Tables are private, and store times as milliseconds since 1970, as those of a ledger in SQLite do (ledger/database/schema.ts,
+ * edit them. Tables are private, and store times as milliseconds since 1970, as those of a ledger in SQLite do (ledger/schema/schema.ts,
  * which explains their columns). No foreign keys: PostgreSQL would check them row by row, and lock the rows that they point at.
  */
 export const migrations: readonly string[] = [

@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3';
 import { toReadingError } from '../contract/ledger-error.ts';
-import { recognise, schemaNumber } from './upgrading.ts';
+import { recognise, schemaNumber } from '../schema/upgrading.ts';
 
 /** Number of rows by table. */
 export type RowCounts = Readonly<Record<string, number>>;

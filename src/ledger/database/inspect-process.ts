@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3';
 import { endWithParent } from '../../platform/process/end-with-parent.ts';
+import { migrations } from '../schema/schema.ts';
+import { schemaNumber } from '../schema/upgrading.ts';
 import { contradictions } from './consistency-rules.ts';
 import type { InspectionResult } from './inspect-file.ts';
-import { migrations } from './schema.ts';
-import { schemaNumber } from './upgrading.ts';
 
 // The process that checks a ledger for damage. SQLite cannot be interrupted during the check, but a process can be killed.
 

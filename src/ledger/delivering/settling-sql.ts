@@ -1,10 +1,10 @@
 import type Database from 'better-sqlite3';
 import type { PollStatus } from '../contract/status-rows.ts';
-import { changedAt, deliveryId, IS_NEW_LEAD, KEEPS_MAPPING } from '../database/views.ts';
 import { MARK_MAYBE_ARRIVED, SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
 import type { PendingRow } from '../rules/attempted-deliveries.ts';
 import type { DeliveryRow } from '../rules/loaded-delivery.ts';
+import { changedAt, deliveryId, IS_NEW_LEAD, KEEPS_MAPPING } from '../schema/views.ts';
 import { OVERTAKEN } from './content-order-sql.ts';
 
 /** Whether the delivery `d`, which waits in the batch `b`, was sent under its present id with a mapping other than the batch's. */

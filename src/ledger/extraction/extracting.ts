@@ -4,8 +4,8 @@ import type { Relation } from '../../catalog/relation.ts';
 import { toReadingError } from '../contract/ledger-error.ts';
 import type { Cell, LedgerTables, Rows, Stretch } from '../contract/ledger-tables.ts';
 import { requireFile } from '../database/ledger-file.ts';
-import { requireCurrentSchema } from '../database/upgrading.ts';
-import { leadRows } from '../database/views.ts';
+import { requireCurrentSchema } from '../schema/upgrading.ts';
+import { leadRows } from '../schema/views.ts';
 import { completing } from './lead-cells.ts';
 
 /**

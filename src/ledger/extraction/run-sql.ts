@@ -2,7 +2,7 @@ import Database from 'better-sqlite3';
 import { LedgerError, toReadingError } from '../contract/ledger-error.ts';
 import { type Cell, QueryRefused, type QueryResult, type QueryValues } from '../contract/ledger-tables.ts';
 import { requireFile } from '../database/ledger-file.ts';
-import { requireCurrentSchema } from '../database/upgrading.ts';
+import { requireCurrentSchema } from '../schema/upgrading.ts';
 
 /** Maximum wait for a lock, in ms. Writers do not block readers, but recovery after a crash does. */
 const BUSY_MS = 5_000;

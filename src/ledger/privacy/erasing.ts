@@ -11,9 +11,9 @@ import type {
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
-import { KEEPS_MAPPING } from '../database/views.ts';
 import { ERASED, ERASURE } from '../rules/delivery-id.ts';
 import { type ErasureRow, type FormerRow, formerOf, progressOf } from '../rules/erasure-progress.ts';
+import { KEEPS_MAPPING } from '../schema/views.ts';
 
 interface OwedRow {
   delivery_no: number;

@@ -1,8 +1,8 @@
 import type Database from 'better-sqlite3';
 import type { PolledHours, PollId, Vitals } from '../contract/status-rows.ts';
-import { IS_NEW_LEAD } from '../database/views.ts';
 import { dateOf } from '../rules/delivery-rows.ts';
 import { MAX_POLLS, NOTHING_POLLED, polledHoursOf, type RawPoll } from '../rules/polled-hours.ts';
+import { IS_NEW_LEAD } from '../schema/views.ts';
 import type { StatusQueries } from './status-queries.ts';
 
 /** Number of the newest deliveries of all sinks among which delivery times are measured. */

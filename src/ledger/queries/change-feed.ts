@@ -10,7 +10,7 @@ import type {
   RecentAttempt,
   RejectionEntry,
 } from '../contract/feed-entries.ts';
-import { deliveryId, IS_NEW_LEAD } from '../database/views.ts';
+import { deliveryId, IS_NEW_LEAD } from '../schema/views.ts';
 import { pollRow } from './status-queries.ts';
 
 /** Maximum number of rows of each kind per page. */

@@ -3,10 +3,10 @@ import type { LeadId } from '../../leads/lead.ts';
 import type { DeliveryFilter, SelectedState } from '../contract/ledger-queries.ts';
 import type { Order, Rows } from '../contract/page-rows.ts';
 import type { DeliveryRow } from '../contract/status-rows.ts';
-import { deliveryId } from '../database/views.ts';
 import { type MadeAttempts, type RawDelivery, toDeliveryRow } from '../rules/delivery-rows.ts';
 import { type Period, periodOf } from '../rules/period.ts';
 import { hasResultCondition, type ResultParameters, resultParameters } from '../rules/result-parameters.ts';
+import { deliveryId } from '../schema/views.ts';
 import { filterSql } from './filter-sql.ts';
 import {
   type Cursor,

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Percentiles, Speed } from '../contract/page-rows.ts';
-import { IS_NEW_LEAD } from '../database/views.ts';
+import { IS_NEW_LEAD } from '../schema/views.ts';
 
 const HOUR_MS = 3_600_000;
 /** Maximum number of leads measured. If there are more leads, `Measures` takes a sample that is spread evenly over the period. */

@@ -2,7 +2,6 @@ import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
 import type { TraceEntry } from '../contract/status-rows.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
-import { deliveryId } from '../database/views.ts';
 import {
   attemptEntry,
   rejectedEntries,
@@ -12,6 +11,7 @@ import {
   traceOf,
   versionEntry,
 } from '../rules/trace-entries.ts';
+import { deliveryId } from '../schema/views.ts';
 import type { DeliveryList } from './delivery-list.ts';
 import { filterSql } from './filter-sql.ts';
 

@@ -31,13 +31,13 @@ import {
   type Upcoming,
 } from '../contract/status-rows.ts';
 import { SinkRows } from '../database/sink-rows.ts';
-import { ActivityQueries } from './activity-queries.ts';
 import { DeliveryList } from './delivery-list.ts';
 import { FindLeads } from './find-leads.ts';
 import { type Cursor, inEachOrder, mergedRows, parseCursor } from './keyset-page.ts';
 import { LeadList } from './lead-list.ts';
 import { Measures } from './lead-statistics.ts';
 import { RejectedList } from './rejected-list.ts';
+import { SinkActivityQueries } from './sink-activity-queries.ts';
 import { StatusQueries } from './status-queries.ts';
 import { UpcomingDeliveries } from './upcoming.ts';
 
@@ -52,7 +52,7 @@ const MAX_ANSWERS = 20;
 export class PageQueries implements LedgerPages {
   readonly #db: Database.Database;
   readonly #status: StatusQueries;
-  readonly #activity: ActivityQueries;
+  readonly #activity: SinkActivityQueries;
   readonly #leads: LeadList;
   readonly #deliveries: DeliveryList;
   readonly #finding: FindLeads;
@@ -65,7 +65,7 @@ export class PageQueries implements LedgerPages {
     this.#db = db;
     const rows = new SinkRows(db);
     this.#status = new StatusQueries(db, rows);
-    this.#activity = new ActivityQueries(db, rows);
+    this.#activity = new SinkActivityQueries(db, rows);
     this.#leads = new LeadList(db);
     this.#deliveries = new DeliveryList(db);
     this.#finding = new FindLeads(db);

@@ -5,7 +5,7 @@ import { LedgerError, toLedgerError } from '../contract/ledger-error.ts';
 import { brokenRules } from '../database/consistency-rules.ts';
 import { connect } from '../database/ledger-file.ts';
 import { removeLedger } from '../database/leftover-files.ts';
-import { applyMigrations, recognise, schemaNumber } from '../database/upgrading.ts';
+import { applyMigrations, recognise, schemaNumber } from '../schema/upgrading.ts';
 import { type CopiedTable, copyTables, type OnCopied } from './copy-tables.ts';
 import { DamagedFile, isDamage } from './damaged-file.ts';
 import { copyIndexEntries } from './index-entries.ts';

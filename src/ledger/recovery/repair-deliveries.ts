@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
-import { KEEPS_MAPPING } from '../database/views.ts';
 import { ERASED } from '../rules/delivery-id.ts';
 import { LOST_TEXT } from '../rules/superseding.ts';
+import { KEEPS_MAPPING } from '../schema/views.ts';
 import type { CopiedTable } from './copy-tables.ts';
 import type { EntryTable } from './index-entries.ts';
 

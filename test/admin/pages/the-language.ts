@@ -1,6 +1,6 @@
 import type { ExpressionLanguage } from '../../../src/admin/contract/previews.ts';
-import { MAX_EXPRESSION } from '../../../src/mapping/definition.ts';
 import { languageReference } from '../../../src/mapping/language-reference.ts';
+import { MAX_EXPRESSION } from '../../../src/mapping/mapping-definition.ts';
 
 /** What an expression can use. */
 export const theLanguage: ExpressionLanguage = {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { deliveryId } from '../../../src/ledger/database/views.ts';
+import { deliveryId } from '../../../src/ledger/schema/views.ts';
 import type { Spell } from '../deed.ts';
 import { observed } from './arrival.ts';
 import { MAPPED, type MappedSink } from './form.ts';

@@ -4,7 +4,7 @@ import { describeSink } from '../../../src/config/changes/compare-configs.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import type { BatchRef } from '../../../src/leads/delivery.ts';
 import type { Outcome } from '../../../src/leads/outcome.ts';
-import { textOf } from '../../../src/mapping/definition.ts';
+import { textOf } from '../../../src/mapping/mapping-definition.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { startLeadsync } from '../../support/program/leadsync.ts';
 import { aListedLead } from '../../support/scene/a-lead.ts';

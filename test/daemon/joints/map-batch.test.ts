@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { mapBatch } from '../../../src/daemon/joints/map-batch.ts';
 import type { Outcome } from '../../../src/leads/outcome.ts';
 import { CompiledMappings } from '../../../src/mapping/compiled-mappings.ts';
-import { textOf } from '../../../src/mapping/definition.ts';
+import { textOf } from '../../../src/mapping/mapping-definition.ts';
 import { systemClock } from '../../../src/platform/time/clock.ts';
 import { csvFile } from '../../../src/sinks/csv/csv-file.ts';
 import { aBatch, aDelivery } from '../../support/scene/a-delivery.ts';

@@ -2,8 +2,8 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } fr
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, test } from 'vitest';
-import { migrations } from '../../../src/ledger/database/schema.ts';
 import { buildRecovered } from '../../../src/ledger/recovery/build-recovered.ts';
+import { migrations } from '../../../src/ledger/schema/schema.ts';
 import { changedLead, delivered, LedgerUnderTest } from '../ledger-under-test.ts';
 import { sqliteStore } from '../sqlite-store.ts';
 import { aUsedLedger, ERASED, rowsOf, SINKS, type UsedLedger, withLedger } from './a-used-ledger.ts';

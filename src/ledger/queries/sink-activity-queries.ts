@@ -12,8 +12,8 @@ import type {
 } from '../contract/sink-activity.ts';
 import { type AttemptSums, addSums, durationAt, noAttempts, SLOT_MS } from '../database/attempt-sums.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
-import { deliveryId } from '../database/views.ts';
 import { dateOf } from '../rules/delivery-rows.ts';
+import { deliveryId } from '../schema/views.ts';
 import { Measures } from './lead-statistics.ts';
 
 /** Maximum number of attempts returned. */
@@ -36,7 +36,7 @@ interface Slot {
 }
 
 /** Reads what one sink did. Each query reads a limited number of rows, or counts the entries of an index. */
-export class ActivityQueries {
+export class SinkActivityQueries {
   readonly #rows: SinkRows;
   readonly #measures: Measures;
   readonly #sql;

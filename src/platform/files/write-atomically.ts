@@ -1,8 +1,8 @@
 import { lstat, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { codeOf } from '../../platform/failures/error-code.ts';
-import { disk } from '../../platform/files/file-system.ts';
-import { temporaryName } from '../contract/export-name.ts';
+import { codeOf } from '../failures/error-code.ts';
+import { disk } from './file-system.ts';
+import { temporaryName } from './temporary-name.ts';
 
 /** The path exists already; it was not changed. */
 export class PathExists extends Error {

@@ -1,5 +1,5 @@
-import { erasedDeliveryIds, erasures } from './erasures.ts';
-import { browseIndexes } from './page-indexes.ts';
+import { erasedDeliveryIds, erasures } from './erasure-migrations.ts';
+import { browseIndexes } from './page-index-migration.ts';
 
 /**
  * The migrations of a ledger's schema, in order. `PRAGMA user_version` is the number of applied migrations. Append migrations; never edit

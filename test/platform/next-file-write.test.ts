@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { nextWrite } from '../../src/platform/files/wait-for-write.ts';
+import { nextWrite } from '../../src/platform/files/next-file-write.ts';
 import { HeldClock } from '../support/time/held-clock.ts';
 
 /** Never over, for the clock stands still. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { recordProgress } from '../../../src/daemon/upkeep/tidy-ledger.ts';
+import { recordProgress } from '../../../src/daemon/upkeep/maintain-ledger-file.ts';
 import { LedgerUnderTest } from '../../ledger/ledger-under-test.ts';
 import { sqliteStore } from '../../ledger/sqlite-store.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
