@@ -16,7 +16,7 @@ export function optionReference(sinkTypes: readonly SinkType[]): string {
     INTRODUCTION,
     '## The daemon\n\nAt the top level of the file.',
     table(optionSchema(daemonOptions)),
-    '## A source\n\nList sources under `sources`, each under a name of your choice. The name is in every log line, metric and table.',
+    '## A source\n\nList sources under `sources`, each under a name of your choice. The name identifies the source in log lines, metrics and tables.',
     table(optionSchema(sourceEntry)),
     '## A sink\n\nList sinks under `sinks`, each under a name of your choice. `type` sets the kind of destination, and with it the options.',
     ...sinkTypes.flatMap((type) => sinkSection(type, common)),

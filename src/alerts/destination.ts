@@ -10,7 +10,7 @@ export interface Destination {
   check(signal: AbortSignal): Promise<void>;
 }
 
-/** A message did not arrive, or it is unknown whether it did. The error message contains no secret. */
+/** A message may not have arrived, or a check failed. The error message contains no secret. */
 export class DestinationError extends Error {
   override readonly name = 'DestinationError';
   /** Next step for the operator. */

@@ -21,7 +21,7 @@ export interface ExportRun {
   /** Value of `_exported_at` in the rows of this run. Always later than in the previous run, even if the clock was set back. */
   readonly exportedAt: Date;
   /**
-   * Whether to create a missing folder at the destination: for a backup outside any schedule, and until a run with the present content and
+   * Whether to create a missing folder at the destination. True for a backup outside any schedule, and until a run with the present content and
    * destination has succeeded.
    */
   readonly first: boolean;

@@ -61,6 +61,6 @@ function cutOff({ host }: URL): LoginFailed {
   return new LoginFailed(
     'protocol',
     `The answer from the login provider at ${host} was cut off or too long.`,
-    'Check whether a proxy is in between.',
+    'Check whether there is a proxy between leadsync and the provider.',
   );
 }

@@ -12,8 +12,8 @@ interface Instrument {
 }
 
 /**
- * Creates the metrics of one registry. Each metric starts at 0 with every combination of its labels, because a series that appears only
- * with its first event hides that event from `rate()`.
+ * Creates the metrics of one registry. Each metric, except an `unknownGauge`, starts at 0 with every combination of its labels, because a series that
+ * appears only with its first event hides that event from `rate()`.
  */
 export class Instruments {
   readonly #registers: Registry[];

@@ -172,7 +172,8 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
       schema: {
         operationId: 'discard',
         summary: 'Discard dead deliveries, with a note',
-        description: 'They become skipped, and no longer count as dead. `retry` can bring them back.',
+        description:
+          'The deliveries become `skipped`, and no longer count as dead. `retry` with their ids, or with the state `discarded`, makes them pending again.',
         tags: ['deliveries'],
         body: discardBody,
         response: responses(Discarded),

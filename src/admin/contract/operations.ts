@@ -125,7 +125,7 @@ export interface Operations {
   replayAll(sink: string, filter: ReplayFilter & Ids): Promise<number>;
   /** Skips the pending deliveries that replays owe to a sink. Returns undefined if the sink is unknown. */
   cancelReplays(sink: string): Promise<ReplayCancellation | undefined>;
-  /** Creates a replay of a lead for a sink. Returns the number of new deliveries: 0 if the lead is unknown. */
+  /** Creates a replay of a lead for a sink. Returns the number of new deliveries: 0 if the lead is unknown or its content is no longer stored. */
   replay(sink: string, source: string, lead: string): Promise<number>;
   /** Starts a poll of a source without waiting for its end. Returns false if a poll is already in progress; undefined if the source is unknown. */
   poll(source: string): Promise<boolean | undefined>;

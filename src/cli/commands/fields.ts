@@ -17,7 +17,7 @@ const MAX_OPTIONS = 8;
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync fields warehouse', "leadsync fields warehouse --json | jq '.[].name'"],
   notes:
-    'The option `fields` of the sink accepts these names. Reads the destination and changes nothing. Exit 0, or 69 if the destination cannot be read.',
+    'The option `fields` of the sink accepts the names that this command lists. Reads the destination and changes nothing. Exit 0, or 69 if the destination cannot be read.',
   declare: (command) => command.option('--json', 'print the fields as JSON, with all options of each'),
   run: async (options, surroundings, [name = '']) => {
     const config = configOf(options, surroundings);

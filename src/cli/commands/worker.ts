@@ -47,7 +47,7 @@ function requireToken(listen: Address | undefined, { adminTokens }: Config): voi
   if (!listen || adminTokens.length > 0 || isLoopback(listen.host)) return;
   throw new CommandFailure(
     ExitCode.configuration,
-    `Other machines can reach ${listen.host}, but no admin.token is set.`,
+    `Other machines can reach the worker at ${listen.host}, but no admin.token is set.`,
     'Set admin.token in the configuration (`openssl rand -hex 32` generates one), or listen on 127.0.0.1.',
   );
 }

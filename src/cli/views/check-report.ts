@@ -11,7 +11,7 @@ const CHECK_CODES = { OK: 0, WARNING: 1, CRITICAL: 2, UNKNOWN: 3 } as const;
 
 /** The result of `status --check`. */
 export interface CheckReport {
-  /** Begins with a line that a monitor shows as the state of the service. */
+  /** Begins with a line that a monitor shows as the state of leadsync. */
   readonly text: string;
   readonly exitCode: number;
 }

@@ -45,7 +45,7 @@ export class ClockSetting {
     return new Date(this.#sql.clockAt.get() ?? 0);
   }
 
-  /** Moves one chunk of the deliveries that are not due yet and are in no batch. */
+  /** Moves back the due times of one chunk of the deliveries that are not due yet and are in no batch. */
   moveChunk(byMs: number, after: MovePosition | undefined): MovedChunk {
     const now = this.#clock.now().getTime();
     let moved = 0;

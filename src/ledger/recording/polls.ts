@@ -74,7 +74,7 @@ export class Polls {
     return (await this.#transactions.write(() => this.#sql.recordOrigin.run(null, source))).changes > 0;
   }
 
-  /** Starts a poll, and drops an unfinished poll of the same source. */
+  /** Starts a poll, and records an unfinished poll of the same source as failed. */
   async start(source: string): Promise<PollId> {
     for (const poll of this.#open.values()) if (poll.source === source) this.#open.delete(poll.id);
     const poll = await this.#transactions.write(() => this.#add(source));

@@ -163,7 +163,7 @@ export class FolderDrop implements Drop {
     this.#folderMade = true;
   }
 
-  /** Creates the folder and, in it, the day folder `folder`, unless that is the folder itself. */
+  /** Creates the drop's folder and, if `folder` is a day folder in it, that folder too. */
   async #makeFolders(folder: string, signal: AbortSignal): Promise<void> {
     await this.#makeFolder();
     signal.throwIfAborted();

@@ -22,13 +22,13 @@ export const hubspotOptions = z.strictObject({
     .enum(['never', 'empty', 'always'])
     .default('empty')
     .describe(
-      'Which properties of an existing record leadsync writes: only `empty` ones, `always` all, or `never` any. Applies to the contact of a known person, and with `events: [created, updated]` also to the deal.',
+      'Which properties of an existing record leadsync writes. `empty`: those without a value; `always`: all; `never`: none. Applies to the contact of a known person, and with `events: [created, updated]` also to the deal or lead.',
     ),
   standard_fields: z
     .boolean()
     .default(true)
     .describe(
-      'Whether the sink starts with the standard fields for a new HubSpot account. Each entry in `fields` adds a field or replaces one. `false`: the sink has only `fields`.',
+      'Whether the sink starts with the standard fields for a new HubSpot account. Each entry in `fields` adds a field or replaces one. `false`: the sink writes only the fields in `fields`.',
     ),
   api_url: z
     .string()

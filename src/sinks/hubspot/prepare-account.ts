@@ -50,7 +50,7 @@ const KINDS: Readonly<Record<MappedType, object>> = {
   },
 };
 
-/** Returns the properties of the objects of an account, as fields of a mapping. @throws SinkUnavailable */
+/** Returns the properties of the given objects, as fields that a mapping can write. @throws SinkUnavailable */
 export async function readFields(
   api: HubSpotApi,
   objects: readonly ObjectName[],

@@ -54,7 +54,7 @@ const mysqlOptions = z.strictObject({
     ),
 });
 
-/** Keeps one row per lead in tables that leadsync creates. Can list its leads, and find and erase a person. */
+/** Keeps one row per lead, and its answers, in tables that leadsync creates. Can list its leads, and find and erase a person. */
 export const mysql = defineSink({
   type: 'mysql',
   summary: 'Keeps the current content of every lead in tables of MySQL or MariaDB.',

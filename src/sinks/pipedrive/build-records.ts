@@ -18,7 +18,7 @@ export interface Parts {
   readonly custom: Readonly<Record<string, unknown>>;
 }
 
-/** Values that fit their fields, and the names of fields that have no option for the value. */
+/** Values that fit their fields, and the names of fields that have no option for their value. */
 interface Built {
   readonly parts: Parts;
   readonly noOption: readonly string[];

@@ -8,7 +8,7 @@ import { DAILY_WAIT_MS } from './token-budget.ts';
 
 /** Why Pipedrive does not accept a record. */
 export type RecordFault =
-  /** Pipedrive may accept the person without the email address; `refused` is what the fault means otherwise. */
+  /** Pipedrive may accept the person without the email address; if it does not, `refused` applies. */
   | { readonly kind: 'wrong-email'; readonly refused: Refused }
   /** The record, or the record to which a new one is linked, was deleted, archived or merged. */
   | { readonly kind: 'gone'; readonly refused: Refused }

@@ -37,7 +37,7 @@ export const pipedriveOptions = z.strictObject({
     .enum(['never', 'empty', 'always'])
     .default('empty')
     .describe(
-      'Which fields of an existing record leadsync writes: only `empty` ones, `always` all, or `never` any. Applies to a known person, and with `events: [created, updated]` also to the lead or deal.',
+      'Which fields of an existing record leadsync writes. `empty`: those without a value; `always`: all; `never`: none. Applies to a known person, and with `events: [created, updated]` also to the lead or deal.',
     ),
   daily_tokens: z
     .int()
@@ -50,7 +50,7 @@ export const pipedriveOptions = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      'Whether the sink starts with the standard fields for a new Pipedrive company. Each entry in `fields` adds a field or replaces one. `false`: the sink has only `fields`.',
+      'Whether the sink starts with the standard fields for a new Pipedrive company. Each entry in `fields` adds a field or replaces one. `false`: the sink writes only the fields in `fields`.',
     ),
 });
 

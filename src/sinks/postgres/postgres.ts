@@ -60,7 +60,7 @@ const postgresOptions = z.strictObject({
     ),
 });
 
-/** Keeps one row per lead in tables that leadsync creates. Can list its leads, find and erase a person, and contain the mirror. */
+/** Keeps one row per lead, and its answers, in tables that leadsync creates. Can list its leads, find and erase a person, and contain the mirror. */
 export const postgres = defineSink({
   type: 'postgres',
   summary: 'Keeps the current content of every lead in PostgreSQL tables.',

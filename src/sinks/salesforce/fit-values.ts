@@ -74,7 +74,7 @@ function fittedNumber({ type }: LeadField, value: Value): Fitted {
   return { value: number };
 }
 
-/** Keeps a value that its own field does not accept in another field. Returns the name of the field that contains it; undefined if there is none. */
+/** Stores a value in another field if its own field does not accept it. Returns the name of that other field; undefined if none has room. */
 function keep(
   values: Record<string, Value>,
   fields: LeadFields,

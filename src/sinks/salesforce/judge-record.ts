@@ -26,7 +26,7 @@ export type RecordFault =
 
 const SETUP = 'setup';
 const NOT_SEEN =
-  'Another request has just created the lead, or the user of the app may not see it. In that case, let the user view all leads.';
+  'Either another request has just created the lead, or the user of the app is not permitted to see it. If so, let the user view all leads.';
 const VALUE = 'Correct the value in `fields`, then run `leadsync retry`.';
 
 /** The codes of transient faults and of faults that every lead would have, with the operator's next step. */

@@ -34,7 +34,7 @@ export const salesforceOptions = z.strictObject({
     .enum(['never', 'empty', 'always'])
     .default('empty')
     .describe(
-      'Which fields of an existing lead in Salesforce leadsync writes: only `empty` ones, `always` all, or `never` any. Applies to `events: [created, updated]` and `duplicates: update`. If a lead is delivered again as created, leadsync at most fills empty fields.',
+      'Which fields of an existing lead in Salesforce leadsync writes. `empty`: those without a value; `always`: all; `never`: none. Applies to `events: [created, updated]` and `duplicates: update`. If a lead is delivered again as created, leadsync at most fills empty fields.',
     ),
   duplicates: z
     .enum(['save', 'refuse', 'update'])
@@ -63,7 +63,7 @@ export const salesforceOptions = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      'Whether the sink starts with the standard fields for a new Salesforce org. Each entry in `fields` adds a field or replaces one. `false`: the sink has only `fields`.',
+      'Whether the sink starts with the standard fields for a new Salesforce org. Each entry in `fields` adds a field or replaces one. `false`: the sink writes only the fields in `fields`.',
     ),
 });
 

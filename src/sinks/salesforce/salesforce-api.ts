@@ -66,8 +66,8 @@ export class SalesforceApi {
   }
 
   /**
-   * Makes a request, and returns the JSON of the answer; undefined for an answer that `isExpected`. `permit` is the operator's next step if the
-   * user of the app is not permitted to make the request.
+   * Makes a request, and returns the JSON of the answer; undefined for an answer for which `isExpected` is true. `permit` is the operator's next step
+   * if the user of the app is not permitted to make the request.
    * @throws SinkUnavailable for every other answer
    */
   async ask(

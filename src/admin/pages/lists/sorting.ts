@@ -14,7 +14,7 @@ export const orderField: Field = {
   unsaid: ['newest'],
 };
 
-/** Returns the schema of a filter with the order of the list. */
+/** Adds `order`, the order of the list, to the schema of a filter. */
 export function withOrder<Shape extends z.ZodRawShape>(filter: z.ZodObject<Shape>) {
   return filter.extend({ order: Order.optional() });
 }

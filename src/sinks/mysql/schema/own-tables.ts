@@ -25,7 +25,7 @@ export interface OwnTables {
 const COMMENTS: Readonly<Record<string, string>> = {
   _leadsync_synced_at: 'When leadsync last wrote this row.',
   _leadsync_last_listed_at:
-    'The latest time at which this table knows that the lead was listed: when this content was first listed.',
+    'When this content was first listed. Later listings of the same content do not change this column.',
   _leadsync_raw:
     "The lead's JSON as received; if _leadsync_replaced is true, with U+FFFD in place of NUL and lone surrogates. Null if the other columns hold everything that the lead has, unless the sink has `raw: true`. Personal data.",
 };
