@@ -266,7 +266,7 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: ['leads', 'platform'],
     doors: [
       'compiled-mappings.ts',
-      'definition.ts',
+      'mapping-definition.ts',
       'language-reference.ts',
       'map-delivery.ts',
       'start-mapping-process.ts',

@@ -4,7 +4,7 @@ import { type ListingSize, sizeBeforeShrinking } from '../../src/leads/listing-s
 const lastSuccessAt = new Date('2026-11-20T10:00:00.000Z');
 
 test.each<[what: string, size: ListingSize, before: number | undefined]>([
-  ['is empty', { lastSuccessAt, listed: 0, listedLately: 60, leads: 80 }, 80],
+  ['is empty', { lastSuccessAt, listed: 0, listedLately: 60, leads: 80 }, 60],
   ['has been empty for more than a week', { lastSuccessAt, listed: 0, listedLately: 0, leads: 80 }, 80],
   ['was always empty', { lastSuccessAt, listed: 0, listedLately: 0, leads: 0 }, undefined],
   ['has less than half of its leads', { lastSuccessAt, listed: 29, listedLately: 60, leads: 80 }, 60],
