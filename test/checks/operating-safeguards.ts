@@ -14,7 +14,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     name: 'leadsync reports a listing that has shrunk',
     without: 'a login that no longer sees any lead looks healthy',
     file: 'src/leads/listing-shrinkage.ts',
-    text: 'if (listed === 0) return leads > 0 ? Math.max(leads, listedLately) : undefined;',
+    text: 'if (listed === 0) return listedLately || leads || undefined;',
     instead: 'if (listed === 0) return undefined;',
     tests: ['test/cli/commands/status.test.ts'],
   },
