@@ -1,9 +1,14 @@
 import type { BlockHead } from '../../leads/listed-lead.ts';
 
+/** The numbers of a block's leads: in 4 bytes each, unless one of them is too large for that. */
+type LeadNumbers = Uint32Array | Float64Array;
+
+const MAX_UINT32 = 2 ** 32 - 1;
+
 /** The blocks of the last complete listing. */
 export interface BlockMemory {
   /** The numbers of a block's leads, by the block's hash. */
-  readonly leads: ReadonlyMap<string, Uint32Array>;
+  readonly leads: ReadonlyMap<string, LeadNumbers>;
   /** Whether these blocks contain every lead of the listing. */
   readonly hasEveryLead: boolean;
 }
@@ -16,7 +21,7 @@ export interface BlockMemory {
  */
 export class PollBlocks {
   #last: BlockMemory | undefined;
-  readonly #leads = new Map<string, Uint32Array>();
+  readonly #leads = new Map<string, LeadNumbers>();
   /** Leads whose content changed in this poll. The blocks of the last listing contain their older content. */
   readonly #changed = new Set<number>();
   #hasEveryLead = true;
@@ -46,7 +51,7 @@ export class PollBlocks {
    * Begins a block. Returns the numbers of its leads if the last listing contained this block. If it returns undefined, the caller examines
    * each element.
    */
-  begin(block: BlockHead): Uint32Array | undefined {
+  begin(block: BlockHead): LeadNumbers | undefined {
     this.#close();
     const { hash, size } = block;
     const known = this.#known(block);
@@ -63,7 +68,7 @@ export class PollBlocks {
     return this.#known(block) !== undefined;
   }
 
-  #known({ hash }: BlockHead): Uint32Array | undefined {
+  #known({ hash }: BlockHead): LeadNumbers | undefined {
     const leads = hash === undefined ? undefined : this.#last?.leads.get(hash);
     return this.#changed.size > 0 && leads?.some((lead) => this.#changed.has(lead)) ? undefined : leads;
   }
@@ -105,7 +110,11 @@ export class PollBlocks {
     this.#open = undefined;
     if (!block) return;
     if (block.hash !== undefined && block.leads.length === block.size)
-      this.#leads.set(block.hash, Uint32Array.from(block.leads));
+      this.#leads.set(block.hash, numbersOf(block.leads));
     else this.#hasEveryLead = false;
   }
+}
+
+function numbersOf(leads: readonly number[]): LeadNumbers {
+  return leads.some((lead) => lead > MAX_UINT32) ? Float64Array.from(leads) : Uint32Array.from(leads);
 }
