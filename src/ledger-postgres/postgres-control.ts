@@ -22,8 +22,8 @@ import { abandoned, addTotals, ask, countStep, findChosen, step } from './delive
 import { type Position, selectPart } from './delivering/selecting.ts';
 import { findOld, removeOld } from './privacy/retaining.ts';
 
-/** Returns the methods of `LedgerControl` that a ledger in PostgreSQL has. `onClockSet` is called after times have been moved back. */
-export function controlOf(access: PostgresAccess, onClockSet: () => void) {
+/** Returns the methods of `LedgerControl` that a ledger in PostgreSQL has. */
+export function controlOf(access: PostgresAccess) {
   const finishReplay = async (replay: number): Promise<number> => {
     for (;;) {
       const { owed, done } = await access.owe((tx) => step(tx, replay));
@@ -83,12 +83,8 @@ export function controlOf(access: PostgresAccess, onClockSet: () => void) {
     pause: (sink, reason) => access.write((tx) => pause(tx, sink, reason)),
     resume: (sink) => access.write((tx) => resume(tx, sink)),
     clockAt: () => access.read(clockAt),
-    clockWentBack: async (byMs) => {
-      // The clock measures fractions of a millisecond, but the ledger stores whole ones.
-      const moved = await access.owe((tx) => moveBack(tx, Math.round(byMs)));
-      onClockSet();
-      return moved;
-    },
+    // The clock measures fractions of a millisecond, but the ledger stores whole ones.
+    clockWentBack: (byMs) => access.owe((tx) => moveBack(tx, Math.round(byMs))),
     forget: async (sink) => {
       if ((await access.read((tx) => forgettable(tx, sink))) === undefined) return undefined;
       let skipped = 0;

@@ -4,6 +4,7 @@ import type { Ledger } from '../ledger/contract/ledger.ts';
 import { BegunAttempts } from '../ledger/delivering/begun-attempts.ts';
 import { beginBlock, beginKnown } from '../ledger/recording/begin-blocks.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
+import { Stopwatch } from '../platform/time/stopwatch.ts';
 import { isReplaced, migrate, requireCurrentShape } from './database/migrating.ts';
 import { Notices } from './database/notices.ts';
 import { PostgresAccess, type PostgresPlace } from './database/postgres-access.ts';
@@ -57,15 +58,13 @@ function compose(
   options: PostgresLedgerOptions,
   id: string,
 ): Ledger {
-  const begun = new BegunAttempts();
-  const delivering = deliveringOf(access, options, begun);
+  const delivering = deliveringOf(access, options);
   return {
     ...notYet,
     ...upkeepOf(access, notices, id),
     ...pollingOf(access),
     ...delivering,
-    // The ledger has shortened the leases of the kept batches too, so their copies are out of date.
-    ...controlOf(access, () => begun.takeAll()),
+    ...controlOf(access),
     ...personsOf(access),
     ...queriesOf(access),
     close: async () => {
@@ -126,29 +125,27 @@ function pollingOf(access: PostgresAccess) {
 function deliveringOf(
   access: PostgresAccess,
   { clock, random, judge, holder = 'nobody' }: PostgresLedgerOptions,
-  begun: BegunAttempts,
 ) {
+  const begun = new BegunAttempts();
   const claiming = new Claiming(clock, random);
-  /** The time of the ledger, in ms since 1970, minus the monotonic clock. */
-  let aheadMs = Number.NEGATIVE_INFINITY;
   return {
     claim: async (request) => {
       const begins = request.beginForMs !== undefined;
+      const sinceClaim = new Stopwatch(clock);
       const { claimed, started } = await access.write(async (tx) => {
-        aheadMs = tx.now - clock.monotonicMs();
         const claimed = await claiming.claim(tx, request, begins ? holder : null);
         const numbers = claimed.refs.map((ref) => settling.numberOf(ref));
         return { claimed, started: begins ? await loadBatches(tx, numbers) : [] };
       });
-      begun.keep(started, claimed.refs);
+      begun.keep(started, claimed.refs, sinceClaim);
       return claimed;
     },
     begin: async (ref, leaseMs) => {
       // If the lease of a kept batch has expired, the ledger decides whether the attempt may begin.
-      const kept = begun.take(ref, aheadMs + clock.monotonicMs());
+      const kept = begun.take(ref);
       if (kept) return kept;
       const loaded = await access.write((tx) => settling.begin(tx, ref, leaseMs, holder));
-      return loaded && { batch: loaded.batch, leasedUntil: new Date(loaded.until) };
+      return loaded && { batch: loaded.batch, leasedForMs: loaded.leasedForMs };
     },
     unbegunBatches: (sink) => access.read((tx) => claiming.unbegunBatches(tx, sink)),
     activity: (sink) => access.read((tx) => claiming.activity(tx, sink)),

@@ -1,5 +1,6 @@
 import { nextWrite } from '../platform/files/next-file-write.ts';
 import type { Clock } from '../platform/time/clock.ts';
+import { Stopwatch } from '../platform/time/stopwatch.ts';
 import type { Ledger } from './contract/ledger.ts';
 import { inspectFile } from './database/inspect-file.ts';
 import { BegunAttempts } from './delivering/begun-attempts.ts';
@@ -15,21 +16,15 @@ export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; 
     ...engine,
 
     claim: async (request) => {
+      const sinceClaim = new Stopwatch(clock);
       const { claimed, begun: started } = await engine.claimAndBegin(request);
-      begun.keep(started, claimed.refs);
+      begun.keep(started, claimed.refs, sinceClaim);
       return claimed;
     },
 
     begin: async (ref, leaseMs) =>
       // If the lease of a kept batch has expired, the engine decides whether the attempt may begin.
-      begun.take(ref, clock.now().getTime()) ?? engine.beginLease(ref, leaseMs),
-
-    clockWentBack: async (byMs) => {
-      const moved = await engine.clockWentBack(byMs);
-      // The engine has shortened the leases of these batches too, so their kept copies are out of date.
-      begun.takeAll();
-      return moved;
-    },
+      begun.take(ref) ?? engine.beginLease(ref, leaseMs),
 
     unknownElements: async (poll, block) => {
       const { hash, size } = block;

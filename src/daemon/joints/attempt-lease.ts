@@ -1,4 +1,4 @@
-import type { Clock } from '../../platform/time/clock.ts';
+import type { Stopwatch } from '../../platform/time/stopwatch.ts';
 import { LeaseOver } from '../../sinks/sink-unavailable.ts';
 
 /**
@@ -7,21 +7,16 @@ import { LeaseOver } from '../../sinks/sink-unavailable.ts';
  */
 const MARGIN_MS = 5_000;
 
-/**
- * The lease of one attempt, as its process knows it without asking the ledger. Compares both clocks: only the wall clock advances while
- * the machine is suspended, and only the monotonic clock cannot be set back. Both advance while the process is frozen.
- */
+/** The lease of one attempt, as its process knows it without asking the ledger, whose clock may be another one. */
 export class AttemptLease {
-  readonly #clock: Clock;
-  readonly #untilMs: number;
-  readonly #untilMonotonicMs: number;
+  readonly #sinceBegin: Stopwatch;
+  readonly #forMs: number;
   #wasOver = false;
 
-  /** Call immediately after the ledger has returned `leasedUntil`. */
-  constructor(clock: Clock, leasedUntil: Date) {
-    this.#clock = clock;
-    this.#untilMs = leasedUntil.getTime() - MARGIN_MS;
-    this.#untilMonotonicMs = clock.monotonicMs() + this.#untilMs - clock.now().getTime();
+  /** `sinceBegin` must be started before `begin` is called, because `leasedForMs` counts from then. */
+  constructor(sinceBegin: Stopwatch, leasedForMs: number) {
+    this.#sinceBegin = sinceBegin;
+    this.#forMs = leasedForMs - MARGIN_MS;
   }
 
   /** Whether a send was prevented because the lease had ended. */
@@ -31,8 +26,7 @@ export class AttemptLease {
 
   /** Checks the lease. Call right before sending anything to the destination. @throws LeaseOver */
   readonly confirm = (): void => {
-    const inTime = this.#clock.monotonicMs() < this.#untilMonotonicMs;
-    if (inTime && this.#clock.now().getTime() < this.#untilMs) return;
+    if (this.#sinceBegin.elapsedMs() < this.#forMs) return;
     this.#wasOver = true;
     throw new LeaseOver();
   };

@@ -18,8 +18,8 @@ type LoadedRow = NonNullable<(typeof settlingSql.LOAD)['row']>;
 export interface LoadedBatch {
   readonly batch: Batch;
   readonly lease: number;
-  /** When the lease expires, in ms since 1970. */
-  readonly until: number;
+  /** How long the lease lasts, in ms from the time of the transaction. */
+  readonly leasedForMs: number;
 }
 
 /**
@@ -46,15 +46,18 @@ export async function loadBatches(tx: Transaction, batches: readonly number[]): 
   const names = new Map<number, string>();
   for (const { sink_no } of rows)
     if (!names.has(sink_no)) names.set(sink_no, (await getSink(tx, sink_no)).name);
-  return [...left.values()].map((some) => toBatch(some, names, mappingOf));
+  return [...left.values()].map((some) => toBatch(some, { now: tx.now, names, mappingOf }));
 }
 
 type MappingOf = (mappingNo: number | null) => string | null;
 
 function toBatch(
   rows: readonly LoadedRow[],
-  names: ReadonlyMap<number, string>,
-  mappingOf: MappingOf,
+  {
+    now,
+    names,
+    mappingOf,
+  }: { readonly now: number; readonly names: ReadonlyMap<number, string>; readonly mappingOf: MappingOf },
 ): LoadedBatch {
   const { batch_no, sink_no, created_at, lease, leased_until, batch_mapping_no } = rows[0] as LoadedRow;
   const deliveries = rows.map((row) => {
@@ -66,7 +69,7 @@ function toBatch(
   const mapping = mappingOf(batch_mapping_no) ?? undefined;
   const sink = names.get(sink_no) ?? '';
   const batch = { id: batchId(batch_no), sink, createdAt: new Date(created_at), mapping, deliveries };
-  return { batch, lease, until: leased_until };
+  return { batch, lease, leasedForMs: leased_until - now };
 }
 
 async function withNewestContent(tx: Transaction, batches: readonly number[]): Promise<LoadedRow[]> {

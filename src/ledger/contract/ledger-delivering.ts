@@ -18,8 +18,11 @@ export interface Attempt {
 /** A batch whose attempt has begun. */
 export interface BegunAttempt {
   readonly batch: Batch;
-  /** When the lease expires, by the wall clock. From then on, the ledger may offer the batch again. */
-  readonly leasedUntil: Date;
+  /**
+   * How long the lease lasts, in ms from the call of `begin`: a span, because the ledger and the caller may have different clocks. After that,
+   * the ledger may offer the batch again.
+   */
+  readonly leasedForMs: number;
 }
 
 /** What `settle` recorded. */

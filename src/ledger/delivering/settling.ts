@@ -21,8 +21,8 @@ import type { NewestContent } from './superseding.ts';
 export interface BegunBatch {
   readonly batch: Batch;
   readonly lease: number;
-  /** When the lease expires, in ms since 1970. */
-  readonly until: number;
+  /** How long the lease lasts, in ms from the claim. */
+  readonly leasedForMs: number;
 }
 
 /** The dependencies of `Settling`. */
@@ -61,7 +61,7 @@ export class Settling {
     if (this.#putBack(ref, batchNo, now)) return undefined;
     const createdAt = this.#sql.begin.get(holder, now + leaseMs, batchNo, ref.lease, now);
     const batch = createdAt === undefined ? undefined : this.#load(ref, batchNo, createdAt);
-    return batch && { batch, leasedUntil: new Date(now + leaseMs) };
+    return batch && { batch, leasedForMs: leaseMs };
   }
 
   /** Returns a batch whose attempt began when the batch was claimed; undefined if all of its leads have been erased. */
@@ -69,7 +69,8 @@ export class Settling {
     const batchNo = batchNumber(ref.batch);
     const { created_at, leased_until } = this.#sql.begun.get(batchNo, ref.lease) as BegunRow;
     const batch = this.#load(ref, batchNo, created_at);
-    return batch && { batch, lease: ref.lease, until: leased_until };
+    const leasedForMs = leased_until - this.#clock.now().getTime();
+    return batch && { batch, lease: ref.lease, leasedForMs };
   }
 
   /** Records that a begun attempt was never made, so that the attempt can begin again under the same lease. */

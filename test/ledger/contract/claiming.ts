@@ -70,6 +70,27 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(await on.ledger.begin(late, MINUTE)).toBeUndefined();
     });
 
+    it('a begun attempt is told how long its lease still lasts, whenever it was begun', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const [ref] = (await on.claim('crm', { window: 1, leaseMs: HOUR })).refs as [BatchRef];
+      on.clock.jump(10_000);
+      expect((await on.ledger.begin(ref, MINUTE))?.leasedForMs).toBe(MINUTE);
+      const [atClaim] = (await on.claim('crm', { ...atOnce, window: 2 })).refs as [BatchRef];
+      on.clock.jump(20_000);
+      expect(Math.ceil((await on.ledger.begin(atClaim, MINUTE))?.leasedForMs ?? 0)).toBe(40_000);
+    });
+
+    it('setting the clock back leaves it as much of its lease', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1]);
+      const [ref] = (await on.claim('crm', atOnce)).refs as [BatchRef];
+      on.clock.setBack(HOUR);
+      await on.ledger.clockWentBack(HOUR);
+      on.clock.jump(20_000);
+      expect(Math.ceil((await on.ledger.begin(ref, MINUTE))?.leasedForMs ?? 0)).toBe(40_000);
+    });
+
     it('the outcome of an attempt whose sink was renamed meanwhile is recorded under the new name', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2, 3]);
