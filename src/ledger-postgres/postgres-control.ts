@@ -14,16 +14,17 @@ import { findSink } from './database/sinks.ts';
 import type { Transaction } from './database/transaction.ts';
 import { backfill } from './delivering/backfill.ts';
 import { cancel, countCancellable, stop } from './delivering/cancelling.ts';
-import { clockAt, moveBack } from './delivering/clock-setting.ts';
+import { clockAt } from './delivering/clock-setting.ts';
 import { declareSinks, declareSources, lastDeclaration } from './delivering/declaring.ts';
 import { forgetChunk, forgettable } from './delivering/forgetting.ts';
 import { discard, discardable, pause, resume, retriable, retry } from './delivering/operator-actions.ts';
 import { abandoned, addTotals, ask, countStep, findChosen, step } from './delivering/replaying.ts';
 import { type Position, selectPart } from './delivering/selecting.ts';
+import type { ServerClock } from './delivering/server-clock.ts';
 import { findOld, removeOld } from './privacy/retaining.ts';
 
 /** Returns the methods of `LedgerControl` that a ledger in PostgreSQL has. */
-export function controlOf(access: PostgresAccess) {
+export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
   const finishReplay = async (replay: number): Promise<number> => {
     for (;;) {
       const { owed, done } = await access.owe((tx) => step(tx, replay));
@@ -83,8 +84,8 @@ export function controlOf(access: PostgresAccess) {
     pause: (sink, reason) => access.write((tx) => pause(tx, sink, reason)),
     resume: (sink) => access.write((tx) => resume(tx, sink)),
     clockAt: () => access.read(clockAt),
-    // The clock measures fractions of a millisecond, but the ledger stores whole ones.
-    clockWentBack: (byMs) => access.owe((tx) => moveBack(tx, Math.round(byMs))),
+    // What the clock of a machine does means nothing here, but that machine may be the server's.
+    clockWentBack: () => serverClock.follow(),
     forget: async (sink) => {
       if ((await access.read((tx) => forgettable(tx, sink))) === undefined) return undefined;
       let skipped = 0;

@@ -10,7 +10,9 @@ import { Notices } from './database/notices.ts';
 import { PostgresAccess, type PostgresPlace } from './database/postgres-access.ts';
 import { addUpCounts } from './database/upkeep.ts';
 import { Claiming } from './delivering/claiming.ts';
+import { recordClock } from './delivering/clock-setting.ts';
 import { loadBatches } from './delivering/loading.ts';
+import { ServerClock } from './delivering/server-clock.ts';
 import * as settling from './delivering/settling.ts';
 import { notYet } from './not-yet.ts';
 import { controlOf } from './postgres-control.ts';
@@ -58,13 +60,14 @@ function compose(
   options: PostgresLedgerOptions,
   id: string,
 ): Ledger {
-  const delivering = deliveringOf(access, options);
+  const serverClock = new ServerClock(access, options.clock);
+  const delivering = deliveringOf(access, serverClock, options);
   return {
     ...notYet,
-    ...upkeepOf(access, notices, id),
-    ...pollingOf(access),
+    ...upkeepOf(access, { notices, serverClock }, id),
+    ...pollingOf(access, serverClock),
     ...delivering,
-    ...controlOf(access),
+    ...controlOf(access, serverClock),
     ...personsOf(access),
     ...queriesOf(access),
     close: async () => {
@@ -75,7 +78,11 @@ function compose(
   };
 }
 
-function upkeepOf(access: PostgresAccess, notices: Notices, id: string) {
+function upkeepOf(
+  access: PostgresAccess,
+  { notices, serverClock }: { readonly notices: Notices; readonly serverClock: ServerClock },
+  id: string,
+) {
   return {
     id,
     opening: { upgraded: undefined, isCopy: false },
@@ -86,7 +93,9 @@ function upkeepOf(access: PostgresAccess, notices: Notices, id: string) {
     changedElsewhere: () => access.guard(() => notices.changedElsewhere()),
     nextWrite: (atMostMs, signal) => notices.nextWrite(atMostMs, signal),
     checkpointLog: async () => {
-      // The server writes its log itself; what is left to do is to add up the counts.
+      // The server writes its log itself; what is left to do is to add up the counts, and to look at the clock.
+      await serverClock.inStep(recordClock);
+      await serverClock.finish();
       await access.write(addUpCounts);
       return { logBytes: 0, pinnedBytes: 0 };
     },
@@ -96,9 +105,9 @@ function upkeepOf(access: PostgresAccess, notices: Notices, id: string) {
   } satisfies Partial<Ledger>;
 }
 
-function pollingOf(access: PostgresAccess) {
+function pollingOf(access: PostgresAccess, serverClock: ServerClock) {
   const recording = new Recording(access);
-  const polls = new Polls(access, recording);
+  const polls = new Polls(access, recording, serverClock);
   return {
     listingMark: (source) => polls.listingMark(source),
     lastCompleteAt: (source) => polls.lastCompleteAt(source),
@@ -124,15 +133,16 @@ function pollingOf(access: PostgresAccess) {
 
 function deliveringOf(
   access: PostgresAccess,
+  serverClock: ServerClock,
   { clock, random, judge, holder = 'nobody' }: PostgresLedgerOptions,
 ) {
   const begun = new BegunAttempts();
-  const claiming = new Claiming(clock, random);
+  const claiming = new Claiming(random);
   return {
     claim: async (request) => {
       const begins = request.beginForMs !== undefined;
       const sinceClaim = new Stopwatch(clock);
-      const { claimed, started } = await access.write(async (tx) => {
+      const { claimed, started } = await serverClock.inStep(async (tx) => {
         const claimed = await claiming.claim(tx, request, begins ? holder : null);
         const numbers = claimed.refs.map((ref) => settling.numberOf(ref));
         return { claimed, started: begins ? await loadBatches(tx, numbers) : [] };

@@ -20,7 +20,6 @@ const LARGE: ReadonlySet<string> = new Set([
 
 /** Statements that may read many rows of a large table, by name, with the reason. */
 const MAY_READ_MANY: Readonly<Record<string, string>> = {
-  'move-deliveries': 'moves all that is pending after the clock was set back',
   'newest-deliveries': 'is read over connections that read, whose plans go by the filter that is given',
   'delivery-numbers': 'is read over connections that read, whose plans go by the filter that is given',
   'newest-contents': 'reads the newest versions by number',

@@ -1,8 +1,10 @@
 import pg from 'pg';
 import { onTestFinished } from 'vitest';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
+import type { Attempt } from '../../src/ledger/contract/ledger-delivering.ts';
 import type { PostgresPlace } from '../../src/ledger-postgres/database/postgres-access.ts';
 import { openPostgresLedger } from '../../src/ledger-postgres/postgres-ledger.ts';
+import type { Clock } from '../../src/platform/time/clock.ts';
 import type { OpenLedger } from '../ledger/ledger-under-test.ts';
 import { requireDatabaseUrl, uniqueName } from '../support/servers/services.ts';
 import type { HeldClock } from '../support/time/held-clock.ts';
@@ -18,19 +20,24 @@ export class PostgresStore {
   readonly #open: Ledger[] = [];
 
   readonly #place: Partial<PostgresPlace>;
+  readonly #aheadMs: number;
 
-  /** `place` says how the ledgers differ from those of other tests: another address, or a stop before statements. */
-  constructor(place: Partial<PostgresPlace> = {}) {
+  /**
+   * `place` says how the ledgers differ from those of other tests: another address, or a stop before statements. `aheadMs` is by how much the
+   * wall clock of the machine is ahead of the one of the server; negative if it is behind.
+   */
+  constructor(place: Partial<PostgresPlace> = {}, aheadMs = 0) {
     this.#place = place;
+    this.#aheadMs = aheadMs;
     onTestFinished(async () => {
       await this.close();
       await admin.query(`DROP SCHEMA IF EXISTS ${this.schema} CASCADE`);
     });
   }
 
-  /** Opens the ledger as another process would. Its time is the test's: the clock is told before each call. */
+  /** Opens the ledger as another process would. The server's time is the test's: the server is told before each call. */
   readonly open: OpenLedger = ({ clock, judge, random, holder }) => {
-    const opening = this.#openLedger({ clock, judge, random, holder });
+    const opening = this.#openLedger({ clock: this.#machineClock(clock), judge, random, holder });
     let closed: Promise<void> | undefined;
     const close = () => {
       closed ??= opening.then((ledger) => ledger.close());
@@ -42,13 +49,29 @@ export class PostgresStore {
         return async (...args: unknown[]) => {
           const opened = await opening;
           await this.#tell(clock);
-          return (opened[method] as (...args: unknown[]) => unknown)(...args);
+          const given = method === 'settle' ? this.#byMachine(args) : args;
+          return (opened[method] as (...args: unknown[]) => unknown)(...given);
         };
       },
     });
     this.#open.push(ledger);
     return ledger;
   };
+
+  /** Returns the clock of the machine, which may differ from the one of the server. */
+  #machineClock(clock: HeldClock): Clock {
+    return {
+      now: () => clock.in(this.#aheadMs),
+      monotonicMs: () => clock.monotonicMs(),
+      sleep: (ms, signal) => clock.sleep(ms, signal),
+    };
+  }
+
+  /** Returns the arguments of `settle` with the time of the attempt as the clock of the machine showed it. */
+  #byMachine([ref, attempt]: readonly unknown[]): unknown[] {
+    const { startedAt, ...rest } = attempt as Attempt;
+    return [ref, { ...rest, startedAt: new Date(startedAt.getTime() + this.#aheadMs) }];
+  }
 
   /** Closes its ledgers, and with them their connections, of which the server has only some. */
   async close(): Promise<void> {
@@ -91,7 +114,7 @@ export class PostgresStore {
     return this.query(CONTRADICTIONS);
   }
 
-  async #openLedger(parts: Parameters<OpenLedger>[0]): Promise<Ledger> {
+  async #openLedger(parts: Omit<Parameters<OpenLedger>[0], 'clock'> & { clock: Clock }): Promise<Ledger> {
     const ledger = await openPostgresLedger({ ...parts, ...this.place(), create: true });
     this.#created ??= this.#holdClock();
     await this.#created;
@@ -126,7 +149,7 @@ const CONTRADICTIONS = `
   UNION ALL SELECT 'leads' FROM _sources o WHERE leads <> (SELECT count(*) FROM _leads l WHERE l.source = o.source)
     OR current <> (SELECT count(*) FROM _leads l WHERE l.source = o.source AND l.last_listed_at IS NULL)`;
 
-/** Opens ledgers in one schema of the shared PostgreSQL, which is dropped with the running test. */
-export function postgresStore(): OpenLedger {
-  return new PostgresStore().open;
+/** Opens ledgers in one schema of the shared PostgreSQL, which is dropped with the running test. `aheadMs` is as in `PostgresStore`. */
+export function postgresStore(aheadMs = 0): OpenLedger {
+  return new PostgresStore({}, aheadMs).open;
 }

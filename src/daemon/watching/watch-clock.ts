@@ -11,9 +11,9 @@ const CHECK_INTERVAL_MS = 1_000;
 const LONGEST_PAUSE_MS = 3_600_000;
 
 /**
- * Detects that the wall clock was set back, while leadsync runs or since its last run, and tells the ledger to move due times back. Otherwise,
- * deliveries would wait until the clock reaches those times again. A clock that is set forward only makes deliveries due early; a claim then extends
- * the leases by the same amount, so that the change does not end any of them.
+ * Detects that the wall clock was set back, while leadsync runs or since its last run, and tells the ledger, which decides whether its own clock was
+ * set and moves due times back. Otherwise, deliveries would wait until the clock reaches those times again. A clock that is set forward only makes
+ * deliveries due early; a claim then extends the leases by the same amount, so that the change does not end any of them.
  */
 export async function watchClock(
   ledger: LedgerControl,
@@ -43,7 +43,7 @@ async function reportSetBack(
   if (byMs < STEP_MS) return undefined;
   try {
     const moved = await ledger.clockWentBack(byMs);
-    emit({ type: 'clock-set-back', byMs: Math.round(byMs), moved });
+    if (moved !== undefined) emit({ type: 'clock-set-back', byMs: Math.round(byMs), moved });
     return undefined;
   } catch (error) {
     if (!(error instanceof LedgerError)) throw error;

@@ -8,7 +8,8 @@ export const migrations: readonly string[] = [
   CREATE TABLE _ledger (                    -- one row
     id text PRIMARY KEY,
     shape int NOT NULL,
-    clock_at bigint NOT NULL DEFAULT 0,
+    clock_at bigint NOT NULL DEFAULT 0,       -- the latest time that was recorded
+    stepped_ms bigint NOT NULL DEFAULT 0,     -- by how much the server's clock was set in all, as far as times were moved for it
     restored_at bigint
   );
 
@@ -252,7 +253,11 @@ export const migrations: readonly string[] = [
   CREATE TABLE _clock_set_back (
     step_no bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     from_at bigint NOT NULL,
-    to_at bigint NOT NULL
+    to_at bigint NOT NULL,
+    sink_no int NOT NULL DEFAULT 0,         -- the delivery that was moved last, by the index of due deliveries
+    due_at bigint NOT NULL DEFAULT 0,
+    delivery_no bigint NOT NULL DEFAULT 0,
+    is_done boolean NOT NULL DEFAULT false  -- whether all deliveries have been moved
   );
 
   -- The attempts of a sink in ten minutes as JSON: a row for each batch, which upkeep adds up.

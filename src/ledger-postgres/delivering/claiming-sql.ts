@@ -125,11 +125,6 @@ const EXTEND = statement(
   `UPDATE _batches SET leased_until = $3 WHERE sink_no = $1 AND leased_until <= $2 AND holder IS NOT NULL AND lease = ANY ($4::bigint[])`,
 );
 
-const MOVE_LEASES = statement(
-  'move-leases',
-  'UPDATE _batches SET leased_until = leased_until + $1 WHERE leased_until > $2 AND lease <> 0 AND holder IS NOT NULL',
-);
-
 const DELAY = statement(
   'delay',
   'UPDATE _deliveries SET reason = $1, next_attempt_at = $2 WHERE batch_no = $3',
@@ -162,7 +157,6 @@ export const claimingSql = {
   ASSIGN,
   RENEW,
   EXTEND,
-  MOVE_LEASES,
   DELAY,
   MARK_MAYBE_ARRIVED,
   IN_BATCH,

@@ -3,7 +3,6 @@ import type { ClaimRequest, ClaimResult } from '../../ledger/contract/claim.ts';
 import {
   afterLosses,
   batchId,
-  CLOCK_STEP_MS,
   capacityOf,
   earliest,
   MAX_BLOCKED,
@@ -12,7 +11,7 @@ import {
   turnsOfNewest,
 } from '../../ledger/rules/batching.ts';
 import { toBatches, withoutPartialBatch } from '../../ledger/rules/divide-into-batches.ts';
-import type { Clock, Random } from '../../platform/time/clock.ts';
+import type { Random } from '../../platform/time/clock.ts';
 import { findSink, lockSink, type Sink } from '../database/sinks.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { type BatchRow, claimingSql, type DueRow, type ProbeSql } from './claiming-sql.ts';
@@ -27,7 +26,6 @@ const {
   IN_BATCH,
   LEASED,
   MARK_MAYBE_ARRIVED,
-  MOVE_LEASES,
   NEWEST,
   NEXT_DUE,
   NEXT_LEASE_END,
@@ -45,15 +43,11 @@ interface Lease {
 
 /** Leases due deliveries as batches. Another claim of the same sink takes other deliveries, as each skips what the other has locked. */
 export class Claiming {
-  readonly #clock: Clock;
   readonly #random: Random;
   /** The number of batches claimed from a backlog since the last turn of the newest leads, by sink. */
   readonly #turns = new Map<number, number>();
-  /** The ledger's clock minus the monotonic clock of this process at the last claim, in ms. */
-  #aheadMs: number | undefined;
 
-  constructor(clock: Clock, random: Random) {
-    this.#clock = clock;
+  constructor(random: Random) {
     this.#random = random;
   }
 
@@ -61,7 +55,6 @@ export class Claiming {
   async claim(tx: Transaction, request: ClaimRequest, holder: string | null): Promise<ClaimResult> {
     const found = await findSink(tx, request.sink);
     if (!found?.active) return { refs: [], nextInMs: undefined };
-    await this.#followClock(tx);
     await extendLeases(tx, found, request);
     if (found.health.pausedSince) return { refs: [], nextInMs: undefined, health: found.health };
     // Of a held sink there is one probe at a time, whichever process claims it.
@@ -73,14 +66,6 @@ export class Claiming {
     const refs = room > 0 ? await claimBatches() : [];
     const nextAt = await nextClaimAt(tx, sink, request);
     return { refs, nextInMs: nextAt && Math.max(0, nextAt - tx.now), health: sink.health };
-  }
-
-  /** If the clock was set ahead, moves the leases of all attempts ahead by the same time, so that none of them expires. */
-  async #followClock(tx: Transaction): Promise<void> {
-    const aheadMs = tx.now - this.#clock.monotonicMs();
-    const stepMs = this.#aheadMs === undefined ? 0 : Math.round(aheadMs - this.#aheadMs);
-    this.#aheadMs = aheadMs;
-    if (stepMs >= CLOCK_STEP_MS) await tx.run(MOVE_LEASES, [stepMs, tx.now - stepMs]);
   }
 
   /**

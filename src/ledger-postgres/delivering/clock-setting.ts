@@ -2,27 +2,91 @@ import { allSinks, lockSink, writeHealth } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 
-/** Returns when the latest poll began, or when `moveBack` last ran if that was later. */
+/** Maximum number of deliveries moved in one transaction. */
+const MOVE_CHUNK = 2_000;
+
+/** What the ledger knows about the clock of its server. */
+interface LedgerClock {
+  /** The latest time that was recorded, in ms since 1970. */
+  readonly clock_at: number;
+  /** By how much the clock was set in all, as far as times in the ledger were moved for it, in ms. Negative if it was set back. */
+  readonly stepped_ms: number;
+}
+
+/** Returns the latest time that was recorded, which is a time from before the clock was set back if nobody has noticed that yet. */
 export async function clockAt(tx: Transaction): Promise<Date> {
-  return new Date((await tx.first(CLOCK_AT))?.at ?? 0);
+  return new Date((await readClock(tx)).clock_at);
+}
+
+/** Returns what the ledger knows about its clock. */
+export async function readClock(tx: Transaction): Promise<LedgerClock> {
+  return (await tx.first(CLOCK)) as LedgerClock;
+}
+
+/** Like `readClock`. Locks it until the end of the transaction, which may then move times. Must precede the locks of batches and sinks. */
+export async function lockClock(tx: Transaction): Promise<LedgerClock> {
+  tx.requireOwingLock();
+  return (await tx.first(LOCK_CLOCK)) as LedgerClock;
+}
+
+/** Records that the clock shows the time of the transaction. */
+export async function recordClock(tx: Transaction): Promise<void> {
+  await tx.run(RECORD_CLOCK, [tx.now]);
 }
 
 /**
- * Moves stored times back by a number of whole milliseconds after the clock was set back, in one transaction, so that no process moves anything
- * twice. Returns how many deliveries it moved.
+ * Moves stored times back by a number of whole milliseconds after the clock was set back: all but those of deliveries in no batch, which
+ * `moveChunk` moves. Returns how many deliveries it moved.
  */
 export async function moveBack(tx: Transaction, byMs: number): Promise<number> {
-  tx.requireOwingLock();
-  await tx.rows(LOCK_BATCHES);
+  const batches = (await tx.rows(LOCK_BATCHES)).map(({ batch_no }) => batch_no);
   for (const { sinkNo } of await allSinks(tx)) await moveSink(tx, sinkNo, byMs);
-  const moved = await tx.run(MOVE_DELIVERIES, [tx.now, byMs]);
+  const moved = await tx.run(MOVE_BATCHED, [tx.now, byMs, batches]);
   await tx.run(MOVE_BATCHES, [tx.now, byMs]);
   // A complete listing with a time in the future would count as fresh until the clock reaches that time again.
   await tx.run(MOVE_COMPLETE, [tx.now, byMs]);
   await tx.run(MOVE_COUNTS, [tx.now]);
   await tx.run(MOVE_CHANGES, [tx.now]);
-  await tx.run(SET_CLOCK_AT, [tx.now]);
+  await tx.run(SET_CLOCK, [tx.now, -byMs]);
   await tx.run(RECORD_STEP, [tx.now + byMs, tx.now]);
+  return moved;
+}
+
+/** Moves the leases of all attempts ahead after the clock was set ahead, so that none of them expires. */
+export async function moveAhead(tx: Transaction, byMs: number): Promise<void> {
+  await tx.run(MOVE_LEASES, [byMs, tx.now - byMs]);
+  await tx.run(SET_CLOCK, [tx.now, byMs]);
+}
+
+/** Whether deliveries are left to be moved, by whichever process. */
+export async function isMoving(tx: Transaction): Promise<boolean> {
+  return (await tx.first(NEXT_STEP)) !== undefined;
+}
+
+/**
+ * Moves one chunk of the deliveries that were not due when the clock was set back and are in no batch. The ledger keeps the position, so that any
+ * process can go on, and none moves a delivery twice. Returns how many it moved; undefined if none is left.
+ */
+export async function moveChunk(tx: Transaction): Promise<number | undefined> {
+  tx.requireOwingLock();
+  const step = await tx.first(NEXT_STEP);
+  if (!step) return undefined;
+  let moved = 0;
+  for (const { sinkNo } of await allSinks(tx)) {
+    if (sinkNo < step.sink_no) continue;
+    const isBegun = sinkNo === step.sink_no;
+    const from = isBegun ? [step.due_at, step.delivery_no] : [step.to_at, Number.MAX_SAFE_INTEGER];
+    const later = await tx.rows(LATER, [sinkNo, ...from, MOVE_CHUNK - moved]);
+    const numbers = later.map(({ delivery_no }) => delivery_no);
+    if (numbers.length > 0) await tx.run(MOVE, [tx.now, step.from_at - step.to_at, numbers]);
+    moved += later.length;
+    const last = later.at(-1);
+    if (last && moved >= MOVE_CHUNK) {
+      await tx.run(SET_POSITION, [step.step_no, sinkNo, last.next_attempt_at, last.delivery_no]);
+      return moved;
+    }
+  }
+  await tx.run(END_STEP, [step.step_no]);
   return moved;
 }
 
@@ -38,13 +102,24 @@ async function moveSink(tx: Transaction, sinkNo: number, byMs: number): Promise<
   });
 }
 
-const CLOCK_AT = statement<{ at: number }>('clock-at', 'SELECT clock_at AS at FROM _ledger');
-const SET_CLOCK_AT = statement('set-clock-at', 'UPDATE _ledger SET clock_at = $1');
+const CLOCK = statement<LedgerClock>('clock', 'SELECT clock_at, stepped_ms FROM _ledger');
+const LOCK_CLOCK = statement<LedgerClock>(
+  'lock-clock',
+  'SELECT clock_at, stepped_ms FROM _ledger FOR UPDATE',
+);
+const RECORD_CLOCK = statement('record-clock', 'UPDATE _ledger SET clock_at = $1 WHERE clock_at < $1');
+const SET_CLOCK = statement(
+  'set-clock',
+  'UPDATE _ledger SET clock_at = $1, stepped_ms = stepped_ms + $2::bigint',
+);
 const RECORD_STEP = statement('record-step', 'INSERT INTO _clock_set_back (from_at, to_at) VALUES ($1, $2)');
-const LOCK_BATCHES = statement('lock-all-batches', 'SELECT 1 FROM _batches ORDER BY batch_no FOR UPDATE');
-const MOVE_DELIVERIES = statement(
-  'move-deliveries',
-  `UPDATE _deliveries SET next_attempt_at = greatest($1, next_attempt_at - $2) WHERE state = 'pending' AND next_attempt_at > $1`,
+const LOCK_BATCHES = statement<{ batch_no: number }>(
+  'lock-all-batches',
+  'SELECT batch_no FROM _batches ORDER BY batch_no FOR UPDATE',
+);
+const MOVE_BATCHED = statement(
+  'move-batched',
+  'UPDATE _deliveries SET next_attempt_at = greatest($1, next_attempt_at - $2) WHERE batch_no = ANY ($3::bigint[]) AND next_attempt_at > $1',
 );
 const MOVE_BATCHES = statement(
   'move-batches',
@@ -62,3 +137,33 @@ const MOVE_CHANGES = statement(
   'move-count-changes',
   'UPDATE _count_changes SET delivered_at = $1 WHERE delivered_at > $1',
 );
+const MOVE_LEASES = statement(
+  'move-leases',
+  'UPDATE _batches SET leased_until = leased_until + $1 WHERE leased_until > $2 AND lease <> 0 AND holder IS NOT NULL',
+);
+const NEXT_STEP = statement<{
+  step_no: number;
+  from_at: number;
+  to_at: number;
+  sink_no: number;
+  due_at: number;
+  delivery_no: number;
+}>(
+  'next-step',
+  `SELECT step_no, from_at, to_at, sink_no, due_at, delivery_no FROM _clock_set_back WHERE NOT is_done ORDER BY step_no LIMIT 1`,
+);
+// In the order of the index. Moved rows are due earlier than the rows of the next chunk, so that no later chunk finds them again.
+const LATER = statement<{ delivery_no: number; next_attempt_at: number }>(
+  'later-deliveries',
+  `SELECT d.delivery_no, d.next_attempt_at FROM _deliveries d WHERE d.sink_no = $1 AND d.state = 'pending' AND d.batch_no IS NULL
+   AND (d.next_attempt_at, d.delivery_no) > ($2, $3) ORDER BY d.next_attempt_at, d.delivery_no LIMIT $4 FOR UPDATE`,
+);
+const MOVE = statement(
+  'move-deliveries',
+  'UPDATE _deliveries SET next_attempt_at = greatest($1, next_attempt_at - $2) WHERE delivery_no = ANY ($3::bigint[])',
+);
+const SET_POSITION = statement(
+  'set-position-of-step',
+  'UPDATE _clock_set_back SET sink_no = $2, due_at = $3, delivery_no = $4 WHERE step_no = $1',
+);
+const END_STEP = statement('end-step', 'UPDATE _clock_set_back SET is_done = true WHERE step_no = $1');

@@ -22,7 +22,6 @@ const SET_ORIGIN = statement(
    WHERE source = $1`,
 );
 
-const RECORD_CLOCK = statement('record-clock', 'UPDATE _ledger SET clock_at = $1 WHERE clock_at < $1');
 const ADD_SOURCE = statement(
   'add-source',
   'INSERT INTO _sources (source) VALUES ($1) ON CONFLICT DO NOTHING',
@@ -94,7 +93,6 @@ export const pollsSql = {
   SOURCE,
   LOCK_SOURCE,
   SET_ORIGIN,
-  RECORD_CLOCK,
   ADD_SOURCE,
   LAST_POLL,
   FAIL_UNFINISHED,

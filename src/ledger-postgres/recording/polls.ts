@@ -7,6 +7,8 @@ import { type BlockMemory, PollBlocks } from '../../ledger/recording/poll-blocks
 import { oldBefore } from '../../ledger/rules/listed-content.ts';
 import type { PostgresAccess } from '../database/postgres-access.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { recordClock } from '../delivering/clock-setting.ts';
+import type { ServerClock } from '../delivering/server-clock.ts';
 import { Fence } from './fence.ts';
 import { pollsSql } from './polls-sql.ts';
 import type { FencedPoll, Recording } from './recording.ts';
@@ -23,7 +25,6 @@ const {
   LESS_CURRENT,
   LISTED_AFTER,
   LOCK_SOURCE,
-  RECORD_CLOCK,
   RECORD_SIZE,
   RESOLVE_REJECTED,
   SET_ORIGIN,
@@ -48,12 +49,14 @@ const FIRST_ID = -(2n ** 63n);
 export class Polls {
   readonly #access: PostgresAccess;
   readonly #recording: Recording;
+  readonly #serverClock: ServerClock;
   readonly #open = new Map<PollId, FencedPoll>();
   readonly #blocks = new Map<string, RememberedBlocks>();
 
-  constructor(access: PostgresAccess, recording: Recording) {
+  constructor(access: PostgresAccess, recording: Recording, serverClock: ServerClock) {
     this.#access = access;
     this.#recording = recording;
+    this.#serverClock = serverClock;
   }
 
   async listingMark(source: string): Promise<ListingMarker | undefined> {
@@ -95,7 +98,9 @@ export class Polls {
     const remembered = this.#blocks.get(source);
     // If this poll records a part of the listing and then fails, the next poll cannot rely on these blocks.
     this.#blocks.delete(source);
-    const poll = await this.#access.trackRecovery(this.#access.write((tx) => begin(tx, source, remembered)));
+    const poll = await this.#access.trackRecovery(
+      this.#serverClock.inStep((tx) => begin(tx, source, remembered)),
+    );
     this.#open.set(poll.id, poll);
     return poll.id;
   }
@@ -177,7 +182,7 @@ async function begin(
   source: string,
   remembered: RememberedBlocks | undefined,
 ): Promise<FencedPoll> {
-  await tx.run(RECORD_CLOCK, [tx.now]);
+  await recordClock(tx);
   await tx.run(ADD_SOURCE, [source]);
   await tx.rows(LOCK_SOURCE, [source]);
   const last = await tx.first(LAST_POLL, [source]);

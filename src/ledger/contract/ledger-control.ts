@@ -141,9 +141,11 @@ export interface LedgerControl {
   clockAt(): Promise<Date>;
   /**
    * Moves due times back by as many ms as the clock was set back, so that the clock change does not delay deliveries. Works in chunks;
-   * after a crash, the next call moves some deliveries a second time, which makes them due early. Returns how many deliveries it moved.
+   * after a crash, the next call may move some deliveries a second time, which makes them due early. Returns how many deliveries it moved. A
+   * ledger whose server has a clock of its own goes by that one alone, and returns undefined if it was not set back.
+   * @param byMs by how much the clock of this machine was set back
    */
-  clockWentBack(byMs: number): Promise<number>;
+  clockWentBack(byMs: number): Promise<number | undefined>;
   /**
    * Computes client keys for one chunk of leads. The caller repeats the call until it returns true. Removes the existing keys if there is
    * no secret or the secret has changed.
