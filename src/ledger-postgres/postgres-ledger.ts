@@ -160,7 +160,11 @@ function deliveringOf(
     unbegunBatches: (sink) => access.read((tx) => claiming.unbegunBatches(tx, sink)),
     activity: (sink) => access.read((tx) => claiming.activity(tx, sink)),
     settle: (ref, attempt) =>
-      access.trackRecovery(access.write((tx) => settling.settle(tx, judge, ref, attempt))),
+      access.trackRecovery(
+        access.write((tx) =>
+          settling.settle(tx, judge, ref, settling.byLedgerClock(tx, attempt, clock.now())),
+        ),
+      ),
     holders: () => access.read(settling.holders),
     release: (ref, mayHaveArrived) => access.write((tx) => settling.release(tx, ref, holder, mayHaveArrived)),
     reclaimLeases: (dead) => access.write((tx) => settling.reclaimLeases(tx, dead)),

@@ -5,7 +5,7 @@ import type { Attempt } from '../../src/ledger/contract/ledger-delivering.ts';
 import type { PostgresPlace } from '../../src/ledger-postgres/database/postgres-access.ts';
 import { openPostgresLedger } from '../../src/ledger-postgres/postgres-ledger.ts';
 import type { Clock } from '../../src/platform/time/clock.ts';
-import type { OpenLedger } from '../ledger/ledger-under-test.ts';
+import { HOUR, type OpenLedger } from '../ledger/ledger-under-test.ts';
 import { requireDatabaseUrl, uniqueName } from '../support/servers/services.ts';
 import type { HeldClock } from '../support/time/held-clock.ts';
 
@@ -149,7 +149,10 @@ const CONTRADICTIONS = `
   UNION ALL SELECT 'leads' FROM _sources o WHERE leads <> (SELECT count(*) FROM _leads l WHERE l.source = o.source)
     OR current <> (SELECT count(*) FROM _leads l WHERE l.source = o.source AND l.last_listed_at IS NULL)`;
 
-/** Opens ledgers in one schema of the shared PostgreSQL, which is dropped with the running test. `aheadMs` is as in `PostgresStore`. */
-export function postgresStore(aheadMs = 0): OpenLedger {
+/**
+ * Opens ledgers in one schema of the shared PostgreSQL, which is dropped with the running test. `aheadMs` is as in `PostgresStore`. The clocks
+ * differ by default, so that every part of the contract shows whether the ledger goes by the server's.
+ */
+export function postgresStore(aheadMs = HOUR): OpenLedger {
   return new PostgresStore({}, aheadMs).open;
 }

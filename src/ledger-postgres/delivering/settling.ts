@@ -84,7 +84,16 @@ export async function undoBegin(
   await tx.run(UNDO_BEGIN, [refs.map(({ batch }) => batchNumber(batch)), refs.map(({ lease }) => lease)]);
 }
 
-/** Records the outcomes of an attempt. Returns undefined if the lease is no longer current. */
+/**
+ * Returns an attempt with its start by the ledger's clock: as long ago as the machine's clock shows, whose time itself may be a different one.
+ * If that clock was set in the meantime, rather too early than too late, so that no destination that the leads have reached is forgotten.
+ */
+export function byLedgerClock(tx: Transaction, attempt: Attempt, machineTime: Date): Attempt {
+  const agoMs = Math.max(attempt.durationMs, machineTime.getTime() - attempt.startedAt.getTime());
+  return { ...attempt, startedAt: new Date(tx.now - Math.round(agoMs)) };
+}
+
+/** Records the outcomes of an attempt whose start is by the ledger's clock. Returns undefined if the lease is no longer current. */
 export async function settle(
   tx: Transaction,
   judge: Judge,

@@ -263,6 +263,20 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(await former()).toEqual(['webhook: 1']);
     });
 
+    it('the report names a destination that an attempt reached before it was left, but was settled after that', async () => {
+      const on = await LedgerUnderTest.with(store(), aSink('crm', { place: 'webhook' }));
+      on.clock.jump(MINUTE);
+      await on.list([1]);
+      const { ref } = await on.take('crm', { leaseMs: HOUR });
+      const [startedAt, durationMs] = [on.clock.now(), 12];
+      on.clock.jump(5_000);
+      await on.declare(aSink('crm', { place: 'csv /drop' }));
+      on.clock.jump(5_000);
+      await on.ledger.settle(ref, { outcomes: [delivered], startedAt, durationMs });
+      const [former] = await on.ledger.formerDestinations([{ source: 'main', leadId: 1n }]);
+      expect(former?.place).toBe('webhook');
+    });
+
     it('the report omits a former destination that accepted the erasure', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { place: 'webhook' }));
       await on.list([1]);
