@@ -36,6 +36,9 @@ const {
 
 const { ASSIGN, MARK_MAYBE_ARRIVED } = claimingSql;
 
+/** How old the judge's knowledge of when a lead was last delivered may be, in ms. */
+const LAST_DELIVERED_MS = 1_000;
+
 /** Returns the number of a claimed batch. */
 export function numberOf({ batch }: BatchRef): number {
   return batchNumber(batch);
@@ -140,7 +143,7 @@ export async function settle(
 
 /**
  * Judges an attempt. Locks the sink's row only if the attempt changes the sink's health: if all leads got through at a sink that works, the row
- * stays as it is, and many processes settle at once. It is then as if the attempt had ended before whatever changes the row at the same time.
+ * stays as it is for a second, and many processes settle at once. It is then as if the attempt had ended before whatever changes the row at the same time.
  */
 async function judgeFor(
   tx: Transaction,
@@ -158,8 +161,13 @@ async function judgeFor(
   return first.changes ? judged(await lockSink(tx, sinkNo)) : first;
 }
 
-/** Whether two states of a sink's health differ at most in when a lead was last delivered, which is counted with the deliveries. */
+/**
+ * Whether the health of a sink after an attempt need not be written: it differs at most in when a lead was last delivered, and by little. Status
+ * reads that time with the counts; the judge reads it here.
+ */
 function isSameHealth(one: SinkHealth, other: SinkHealth): boolean {
+  const laterMs = (other.lastDeliveredAt?.getTime() ?? 0) - (one.lastDeliveredAt?.getTime() ?? 0);
+  if (laterMs >= LAST_DELIVERED_MS) return false;
   const without = ({ lastDeliveredAt, ...health }: SinkHealth) =>
     JSON.parse(JSON.stringify(health)) as unknown;
   return isDeepStrictEqual(without(one), without(other));

@@ -91,6 +91,18 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(Math.ceil((await on.ledger.begin(ref, MINUTE))?.leasedForMs ?? 0)).toBe(40_000);
     });
 
+    it('a failure counts if another lead got through in the meantime, also at a sink that has long worked', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list(ids(1, 120));
+      await on.attemptAll('crm', delivered, { window: 200 });
+      on.clock.jump(MINUTE);
+      await on.list(ids(1, 122));
+      const [one, other] = (await on.claim('crm', atOnce)).refs as [BatchRef, BatchRef];
+      expect(await on.settle(one, delivered)).toBeDefined();
+      const settled = await on.settle(other, unavailable);
+      expect(settled?.verdicts).toMatchObject([{ state: 'pending', attempts: 1 }]);
+    });
+
     it('the outcome of an attempt whose sink was renamed meanwhile is recorded under the new name', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2, 3]);
