@@ -137,7 +137,7 @@ function deliveringOf(
   { clock, random, judge, holder = 'nobody' }: PostgresLedgerOptions,
 ) {
   const begun = new BegunAttempts();
-  const claiming = new Claiming(random);
+  const claiming = new Claiming(clock, random);
   return {
     claim: async (request) => {
       const begins = request.beginForMs !== undefined;

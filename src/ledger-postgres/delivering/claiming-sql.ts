@@ -33,12 +33,12 @@ export interface ProbeSql {
   readonly expired: Statement<BatchRow>;
 }
 
-/** Finds due deliveries, and locks them. Leaves out those that another transaction has locked. */
+/** Finds due deliveries after a place in their index, and locks them. Leaves out those that another transaction has locked. */
 const due = (name: string, also = '') =>
   statement<DueRow>(
     name,
     `SELECT d.delivery_no, d.owed_at, d.next_attempt_at, ${BYTES} FROM _deliveries d
-     WHERE ${WAITING} AND d.next_attempt_at <= $2 AND ${UNBLOCKED} ${also}
+     WHERE ${WAITING} AND (d.next_attempt_at, d.delivery_no) > ($4, $5) AND d.next_attempt_at <= $2 AND ${UNBLOCKED} ${also}
      ORDER BY d.next_attempt_at, d.delivery_no LIMIT $3 FOR UPDATE OF d SKIP LOCKED`,
   );
 
@@ -75,12 +75,13 @@ const NEWEST = statement<DueRow>(
 const NEXT_DUE = statement<{ at: number | null }>(
   'next-due',
   `SELECT min(greatest(n.next_attempt_at, n.owed_at + $2)) AS at FROM (SELECT d.next_attempt_at, d.owed_at FROM _deliveries d
-   WHERE ${WAITING} AND ${UNBLOCKED} ORDER BY d.next_attempt_at LIMIT 100) n`,
+   WHERE ${WAITING} AND (d.next_attempt_at, d.delivery_no) > ($3, $4) AND ${UNBLOCKED} ORDER BY d.next_attempt_at, d.delivery_no LIMIT 100) n`,
 );
 
 const ANY_DUE = statement<{ due: boolean }>(
   'any-due',
-  `SELECT EXISTS (SELECT 1 FROM _deliveries d WHERE ${WAITING} AND d.next_attempt_at <= $2 AND ${UNBLOCKED})
+  `SELECT EXISTS (SELECT 1 FROM _deliveries d WHERE ${WAITING} AND (d.next_attempt_at, d.delivery_no) > ($3, $4) AND d.next_attempt_at <= $2
+     AND ${UNBLOCKED})
    OR EXISTS (SELECT 1 FROM _batches b WHERE b.sink_no = $1 AND b.leased_until <= $2) AS due`,
 );
 

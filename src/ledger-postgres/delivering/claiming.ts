@@ -11,9 +11,10 @@ import {
   turnsOfNewest,
 } from '../../ledger/rules/batching.ts';
 import { toBatches, withoutPartialBatch } from '../../ledger/rules/divide-into-batches.ts';
-import type { Random } from '../../platform/time/clock.ts';
+import type { Clock, Random } from '../../platform/time/clock.ts';
 import { findSink, lockSink, type Sink } from '../database/sinks.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { ClaimFloors, type Place, START } from './claim-floors.ts';
 import { type BatchRow, claimingSql, type DueRow, type ProbeSql } from './claiming-sql.ts';
 
 const {
@@ -46,8 +47,10 @@ export class Claiming {
   readonly #random: Random;
   /** The number of batches claimed from a backlog since the last turn of the newest leads, by sink. */
   readonly #turns = new Map<number, number>();
+  readonly #floors: ClaimFloors;
 
-  constructor(random: Random) {
+  constructor(clock: Clock, random: Random) {
+    this.#floors = new ClaimFloors(clock);
     this.#random = random;
   }
 
@@ -64,7 +67,7 @@ export class Claiming {
     const claimBatches = () =>
       sink.health.heldSince ? this.#probe(tx, sink, lease) : this.#due(tx, sink, { request, room, lease });
     const refs = room > 0 ? await claimBatches() : [];
-    const nextAt = await nextClaimAt(tx, sink, request);
+    const nextAt = await nextClaimAt(tx, sink, request, this.#floors.of(sink.sinkNo));
     return { refs, nextInMs: nextAt && Math.max(0, nextAt - tx.now), health: sink.health };
   }
 
@@ -79,7 +82,7 @@ export class Claiming {
   }
 
   async #probeBy(tx: Transaction, sink: Sink, lease: Lease, { due, expired }: ProbeSql): Promise<BatchRef[]> {
-    const [lead] = await tx.rows(due, [sink.sinkNo, tx.now, 1]);
+    const [lead] = await tx.rows(due, [sink.sinkNo, tx.now, 1, ...START]);
     const batches = await tx.rows(expired, [sink.sinkNo, tx.now, 1]);
     const [first] = batches;
     // Takes the lead or batch that has waited longest, so that a lead that always fails cannot prevent others from being the probe.
@@ -101,7 +104,7 @@ export class Claiming {
     const expired = await tx.rows(OLDEST, [sink.sinkNo, tx.now, room]);
     const most = room * request.max;
     // One delivery more than the window can take shows that there is a backlog, so the limit is one higher.
-    const due = await tx.rows(DUE, [sink.sinkNo, tx.now, most - expired.length * request.max + 1]);
+    const due = await this.#findDue(tx, sink, most - expired.length * request.max + 1);
     const hasBacklog = due.length + expired.length * request.max > most;
     const since = due[0]?.next_attempt_at;
     const newest =
@@ -111,7 +114,17 @@ export class Claiming {
     const left = due.slice(0, most).filter((row) => !taken.has(row.delivery_no));
     const oldest = toBatches(withoutPartialBatch(left, request, tx.now), request.max);
     const made = [...newest, ...oldest].slice(0, room - renewed.length);
+    if (hasBacklog) this.#floors.raise(sink.sinkNo, due, new Set(made.flat().map((row) => row.delivery_no)));
     return [...renewed, ...(await this.#makeBatches(tx, sink, made, lease))];
+  }
+
+  /** Finds due deliveries from the floor of the sink or, if those are too few, from the start. */
+  async #findDue(tx: Transaction, { sinkNo }: Sink, most: number): Promise<DueRow[]> {
+    const floor = this.#floors.of(sinkNo);
+    const found = await tx.rows(DUE, [sinkNo, tx.now, most, ...floor]);
+    if (found.length === most || floor === START) return found;
+    this.#floors.remove(sinkNo);
+    return tx.rows(DUE, [sinkNo, tx.now, most, ...START]);
   }
 
   /**
@@ -234,7 +247,10 @@ export class Claiming {
     const inFlight = await leasedOf(tx, sink);
     const { pausedSince, heldSince } = sink.health;
     if (!sink.active || pausedSince || heldSince) return { inFlight, due: false };
-    return { inFlight, due: (await tx.first(ANY_DUE, [sink.sinkNo, tx.now]))?.due === true };
+    const isDueAfter = async (place: Place) =>
+      (await tx.first(ANY_DUE, [sink.sinkNo, tx.now, ...place]))?.due === true;
+    const floor = this.#floors.of(sink.sinkNo);
+    return { inFlight, due: (await isDueAfter(floor)) || (floor !== START && (await isDueAfter(START))) };
   }
 }
 
@@ -263,11 +279,16 @@ async function roomFor(tx: Transaction, sink: Sink, request: ClaimRequest): Prom
  * Returns when the next claim may return a batch, in ms since 1970. If the window is full, that is when the first lease expires. An attempt
  * that ends earlier triggers a claim itself.
  */
-async function nextClaimAt(tx: Transaction, sink: Sink, request: ClaimRequest): Promise<number | undefined> {
+async function nextClaimAt(
+  tx: Transaction,
+  sink: Sink,
+  request: ClaimRequest,
+  floor: Place,
+): Promise<number | undefined> {
   const { heldSince, probeAt } = sink.health;
   if (heldSince && probeAt && probeAt.getTime() > tx.now) return probeAt.getTime();
   const leaseEnd = (await tx.first(NEXT_LEASE_END, [sink.sinkNo, tx.now]))?.at;
   if ((await roomFor(tx, sink, request)) <= 0) return leaseEnd ?? undefined;
-  const due = await tx.first(NEXT_DUE, [sink.sinkNo, heldSince ? 0 : request.waitMs]);
+  const due = await tx.first(NEXT_DUE, [sink.sinkNo, heldSince ? 0 : request.waitMs, ...floor]);
   return earliest(leaseEnd, due?.at);
 }

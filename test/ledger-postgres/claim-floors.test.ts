@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { ids, LedgerUnderTest, MINUTE } from '../ledger/ledger-under-test.ts';
+import { PostgresStore } from './postgres-store.ts';
+
+/** Claims one batch and returns its lead. */
+async function claimOne(on: LedgerUnderTest): Promise<bigint | undefined> {
+  return (await on.take('crm', { most: 1 })).batch.deliveries[0]?.leadId;
+}
+
+/** Makes the delivery of a lead due before the others, as a transaction that committed late would. */
+async function makeDueEarlier(store: PostgresStore, lead: number): Promise<void> {
+  await store.query(`UPDATE _deliveries d SET next_attempt_at = next_attempt_at - ${MINUTE} FROM _versions v
+    WHERE v.version_no = d.version_no AND v.id = ${lead}`);
+}
+
+it('the claims of a backlog go on from where the last one ended, and look at the start once a second', async () => {
+  const store = new PostgresStore();
+  const on = await LedgerUnderTest.with(store.open, 'crm');
+  await on.list(ids(1, 10));
+  expect(await claimOne(on)).toBe(1n);
+  await makeDueEarlier(store, 9);
+  expect(await claimOne(on)).toBe(2n);
+  on.clock.jump(1_000);
+  expect(await claimOne(on)).toBe(9n);
+});
+
+it('a claim that finds too little after the floor looks at the start', async () => {
+  const store = new PostgresStore();
+  const on = await LedgerUnderTest.with(store.open, 'crm');
+  await on.list(ids(1, 4));
+  expect(await claimOne(on)).toBe(1n);
+  await makeDueEarlier(store, 4);
+  expect((await on.ledger.activity('crm')).due).toBe(true);
+  expect((await on.claim('crm')).refs).toHaveLength(3);
+  expect((await on.ledger.activity('crm')).due).toBe(false);
+});
+
+it('a claim that fails leaves what it would have taken to the next one', async () => {
+  let isArmed = false;
+  const beforeStatement = (name: string) => {
+    if (!isArmed || name !== 'commit') return undefined;
+    throw new Error('the connection is lost');
+  };
+  const on = await LedgerUnderTest.with(new PostgresStore({ beforeStatement }).open, 'crm');
+  await on.list(ids(1, 4));
+  isArmed = true;
+  await expect(claimOne(on)).rejects.toThrow();
+  isArmed = false;
+  on.clock.jump(1_000);
+  expect(await claimOne(on)).toBe(1n);
+});
