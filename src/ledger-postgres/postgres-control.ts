@@ -91,8 +91,8 @@ export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
       let skipped = 0;
       for (;;) {
         const some = await access.owe((tx) => forgetChunk(tx, sink));
-        if (some === 0) return skipped;
         skipped += some;
+        if (some === 0 && !(await access.read((tx) => forgettable(tx, sink)))) return skipped;
       }
     },
     forgettable: (sink) => access.read((tx) => forgettable(tx, sink)),

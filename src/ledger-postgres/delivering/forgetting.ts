@@ -13,7 +13,10 @@ export async function forgettable(tx: Transaction, name: string): Promise<number
   return (await tx.first(COUNT_IDLE, [sink.sinkNo, tx.now]))?.deliveries ?? 0;
 }
 
-/** Skips one chunk of the pending deliveries of a sink that is no longer declared. Returns how many it skipped; 0 if none is left. */
+/**
+ * Skips one chunk of the pending deliveries of a sink that is no longer declared. Returns how many it skipped. If that is 0, `forgettable` tells
+ * whether any is left: a transaction for which this one waited may have changed all that it had chosen.
+ */
 export async function forgetChunk(tx: Transaction, name: string): Promise<number> {
   tx.requireOwingLock();
   const sink = await findSink(tx, name);
@@ -39,12 +42,12 @@ const COUNT_IDLE = statement<{ deliveries: number }>(
 );
 const IDLE_BATCHES = statement<{ batch_no: number }>(
   'idle-batches',
-  `SELECT batch_no FROM _batches WHERE sink_no = $1 AND (holder IS NULL OR leased_until <= $2) ORDER BY batch_no LIMIT $3 FOR UPDATE SKIP LOCKED`,
+  `SELECT batch_no FROM _batches WHERE sink_no = $1 AND (holder IS NULL OR leased_until <= $2) ORDER BY batch_no LIMIT $3 FOR UPDATE`,
 );
 const IDLE = statement<{ delivery_no: number }>(
   'idle-deliveries',
   `SELECT d.delivery_no FROM _deliveries d WHERE d.sink_no = $1 AND d.state = 'pending' AND d.batch_no IS NULL
-   ORDER BY d.next_attempt_at, d.delivery_no LIMIT $2 FOR UPDATE SKIP LOCKED`,
+   ORDER BY d.next_attempt_at, d.delivery_no LIMIT $2 FOR UPDATE`,
 );
 const IN_BATCHES = statement<{ delivery_no: number }>(
   'in-idle-batches',

@@ -34,7 +34,8 @@ export async function findOld(
 }
 
 /**
- * Removes rows. Keeps content if one of its deliveries has become pending or dead since `findOld`. Returns how many rows it removed or emptied. A
+ * Removes rows. Keeps content if one of its deliveries has become pending or dead since `findOld`, and a rejected lead that was listed again or
+ * erased since. Returns how many rows it removed or emptied. A
  * lead keeps its row, its id and its hash.
  */
 export async function removeOld(
@@ -112,7 +113,8 @@ const KINDS: Readonly<Record<RetainedKind, KindSql>> = {
     remove: [
       statement(
         'delete-rejected',
-        "DELETE FROM _rejected_leads WHERE rejected_id = ANY ($1::bigint[]) AND raw <> ''",
+        `DELETE FROM _rejected_leads r WHERE r.rejected_id = ANY ($1::bigint[]) AND r.raw <> ''
+         AND (r.resolved_at IS NOT NULL OR r.last_poll_id < (SELECT s.complete_poll FROM _sources s WHERE s.source = r.source))`,
       ),
     ],
   },

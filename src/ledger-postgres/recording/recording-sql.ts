@@ -28,9 +28,11 @@ export interface RepeatedRow {
   first_no: number;
 }
 
+// Locks the source before the poll, as the start of a poll does.
 const FENCE = statement(
   'fence-of-poll',
-  `UPDATE _polls SET parts = parts + 1 WHERE poll_id = $1 AND parts = $2 AND status = 'running'`,
+  `WITH locked AS MATERIALIZED (SELECT o.source FROM _sources o WHERE o.source = (SELECT p.source FROM _polls p WHERE p.poll_id = $1) FOR UPDATE)
+   UPDATE _polls p SET parts = p.parts + 1 FROM locked l WHERE p.poll_id = $1 AND p.source = l.source AND p.parts = $2 AND p.status = 'running'`,
 );
 
 const LEADS = statement<LeadRow>(

@@ -1,0 +1,94 @@
+import pg from 'pg';
+import { expect, it, onTestFinished } from 'vitest';
+import { HOUR, LedgerUnderTest } from '../ledger/ledger-under-test.ts';
+import { aListedLead } from '../support/scene/a-lead.ts';
+import { requireDatabaseUrl } from '../support/servers/services.ts';
+import { until } from '../support/time/until.ts';
+import { PostgresStore } from './postgres-store.ts';
+
+/** Stops a transaction before a statement: the one that comes `after` so many others once it is set. */
+function stopBefore(statement: string) {
+  const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const stop = { after: Number.NaN, begun: 0, reached: reached.promise, release: released.resolve };
+  const beforeStatement = (name: string) => {
+    if (name === 'begin') stop.begun += 1;
+    if (name !== statement || Number.isNaN(stop.after)) return undefined;
+    stop.after -= 1;
+    if (stop.after !== -1) return undefined;
+    reached.resolve();
+    return released.promise;
+  };
+  return { store: new PostgresStore({ beforeStatement }), stop };
+}
+
+/** Waits until a call has ended or waits for a lock. */
+async function endedOrWaits(store: PostgresStore, call: Promise<unknown>): Promise<void> {
+  let ended = false;
+  const end = () => {
+    ended = true;
+  };
+  void call.then(end, end);
+  await until('the call has ended or waits', async () => ended || (await store.isWaiting()));
+}
+
+it('a poll that begins and the former one that records wait for each other in one order', async () => {
+  const { store, stop } = stopBefore('fail-unfinished');
+  const on = await LedgerUnderTest.with(store.open, 'crm');
+  const poll = await on.ledger.startPoll('main');
+  await on.ledger.record(poll, [aListedLead({ id: 1 })]);
+  stop.after = 0;
+  const other = on.again().ledger.startPoll('main');
+  await stop.reached;
+  const before = stop.begun;
+  const recorded = on.ledger.record(poll, [aListedLead({ id: 2 })]).catch((error: unknown) => error);
+  await endedOrWaits(store, recorded);
+  stop.release();
+  await other;
+  expect(await recorded).toMatchObject({ code: 'fenced' });
+  // One transaction looks the lead up, and one records. After a deadlock, there would be another one.
+  expect(stop.begun - before).toBe(2);
+});
+
+it('a sink is forgotten completely, also if another transaction had locked some of it', async () => {
+  const store = new PostgresStore();
+  const on = await LedgerUnderTest.with(store.open, 'crm');
+  await on.list([1, 2, 3]);
+  await on.declare();
+  const client = new pg.Client({ connectionString: requireDatabaseUrl() });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query(
+    `BEGIN; SELECT 1 FROM ${store.schema}._deliveries ORDER BY delivery_no LIMIT 2 FOR UPDATE`,
+  );
+  const forgotten = on.ledger.forget('crm');
+  await endedOrWaits(store, forgotten);
+  await client.query('COMMIT');
+  expect(await forgotten).toBe(3);
+  expect(await on.owed('crm')).toEqual(['1 v1 skipped', '2 v1 skipped', '3 v1 skipped']);
+});
+
+const rejected = { ...aListedLead({ id: 7 }), kind: 'rejected', reason: 'It is wrong.', path: '' } as const;
+
+it.each([
+  ['listed again', (on: LedgerUnderTest) => on.list([1, rejected])],
+  [
+    'erased',
+    (on: LedgerUnderTest) => on.ledger.erase({ leads: [{ source: 'main', leadId: 7n }], rejected: [] }, []),
+  ],
+])('a rejected lead that is %s while the old ones are removed stays', async (_, change) => {
+  const { store, stop } = stopBefore('begin');
+  const on = await LedgerUnderTest.with(store.open, 'crm');
+  await on.list([1, rejected, { ...rejected, hash: 'the last one' }]);
+  on.clock.jump(HOUR);
+  await on.list([1]);
+  const other = on.again();
+  await other.ledger.status();
+  // The first transaction finds the old ones, and the second removes them.
+  stop.after = 1;
+  const removed = on.ledger.removeOld('rejected_leads', on.clock.now(), 0);
+  await stop.reached;
+  await change(other);
+  stop.release();
+  await removed;
+  expect(await store.query('SELECT lead_id FROM _rejected_leads ORDER BY rejected_id')).toHaveLength(2);
+});
