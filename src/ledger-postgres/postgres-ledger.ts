@@ -8,7 +8,7 @@ import { Stopwatch } from '../platform/time/stopwatch.ts';
 import { isReplaced, migrate, requireCurrentShape } from './database/migrating.ts';
 import { Notices } from './database/notices.ts';
 import { PostgresAccess, type PostgresPlace } from './database/postgres-access.ts';
-import { addUpCounts } from './database/upkeep.ts';
+import { addUpCounts, removeOldCommits } from './database/upkeep.ts';
 import { Claiming } from './delivering/claiming.ts';
 import { recordClock } from './delivering/clock-setting.ts';
 import { loadBatches } from './delivering/loading.ts';
@@ -97,6 +97,7 @@ function upkeepOf(
       await serverClock.inStep(recordClock);
       await serverClock.finish();
       await access.write(addUpCounts);
+      await access.write(removeOldCommits);
       return { logBytes: 0, pinnedBytes: 0 };
     },
     releaseMemory: async () => undefined,

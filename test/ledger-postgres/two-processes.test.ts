@@ -1,9 +1,7 @@
 import { expect, it } from 'vitest';
-import { changedLead, delivered, ids, LedgerUnderTest } from '../ledger/ledger-under-test.ts';
-import { startProxy } from '../sinks/postgres/proxy.ts';
+import { changedLead, ids, LedgerUnderTest } from '../ledger/ledger-under-test.ts';
 import { aListedLead, blockOf } from '../support/scene/a-lead.ts';
-import { requireDatabaseUrl } from '../support/servers/services.ts';
-import { PostgresStore, postgresStore } from './postgres-store.ts';
+import { postgresStore } from './postgres-store.ts';
 
 const complete = { status: 'success', bytes: 1, httpStatus: 200, mark: undefined } as const;
 
@@ -45,33 +43,4 @@ it('two processes that claim at once never claim the same delivery', async () =>
     for (const ref of refs) taken.push(...(await on.begin(ref)).batch.deliveries.map(({ leadId }) => leadId));
   expect(taken.length).toBeGreaterThan(0);
   expect(new Set(taken).size).toBe(taken.length);
-});
-
-/** Opens a ledger behind a proxy that cuts the line after commits of transactions that run the named statement. */
-async function behindProxy(statement: string) {
-  const proxy = await startProxy(requireDatabaseUrl(), new RegExp(`\\0${statement}\\0`));
-  const store = new PostgresStore({ url: proxy.url });
-  return { proxy, on: await LedgerUnderTest.with(store.open, 'crm') };
-}
-
-it('a settlement whose commit was not answered counts as what became of it', async () => {
-  const { proxy, on } = await behindProxy('settle');
-  await on.list([1]);
-  const { ref } = await on.take('crm');
-  proxy.cutAfterCommit();
-  expect(await on.settle(ref, delivered)).toMatchObject({ verdicts: [{ state: 'delivered' }] });
-  expect(await on.owed('crm')).toEqual(['1 v1 delivered']);
-  expect((await on.ledger.backlog())[0]).toMatchObject({ pending: 0 });
-  proxy.close();
-});
-
-it('a chunk whose commit was not answered is recorded once, and the poll goes on', async () => {
-  const { proxy, on } = await behindProxy('add-versions');
-  const poll = await on.ledger.startPoll('main');
-  proxy.cutAfterCommit();
-  expect(await on.ledger.record(poll, [aListedLead({ id: 1 })])).toMatchObject({ new: 1 });
-  expect(await on.ledger.record(poll, [aListedLead({ id: 2 })])).toMatchObject({ new: 1 });
-  expect(await on.ledger.finishPoll(poll, complete)).toMatchObject({ listed: 2, new: 2 });
-  expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v1 pending']);
-  proxy.close();
 });

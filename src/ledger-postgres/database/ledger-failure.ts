@@ -7,6 +7,16 @@ import { isOfServer } from '../../postgres/server-error.ts';
 const MEANINGS: Readonly<Record<string, readonly [LedgerError['code'], what: string, hint: string]>> = {
   '08': ['away', 'lost the connection', 'If this continues, check the server, and any pooler in between.'],
   '57P': ['away', 'is stopping or starting', 'leadsync continues by itself once the server is back.'],
+  '25P03': [
+    'busy',
+    'rolled back a transaction that stood still for too long',
+    'If this continues, check what keeps leadsync from running, such as a processor that is too busy.',
+  ],
+  '25P04': [
+    'busy',
+    'rolled back a transaction that took too long',
+    'Check what holds locks or slows the server down.',
+  ],
   '25006': ['standby', 'is read-only', 'Set the address to the primary server.'],
   '53100': [
     'full',

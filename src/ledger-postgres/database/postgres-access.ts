@@ -1,9 +1,10 @@
-import type { Pool, PoolClient } from 'pg';
+import type { Pool, PoolClient, QueryResult } from 'pg';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
 import { quoted } from '../../postgres/identifier.ts';
 import { hostOf, openPool } from '../../postgres/open-pool.ts';
 import { AGAIN, isOfServer } from '../../postgres/server-error.ts';
+import { Commits } from './commits.ts';
 import { toLedgerFailure } from './ledger-failure.ts';
 import { type BeforeStatement, NeedsOwingLock, Transaction } from './transaction.ts';
 
@@ -26,11 +27,14 @@ const READERS = 2;
 const DEADLINE_MS = 40_000;
 const CONNECT_MS = 10_000;
 const CLOSE_MS = 5_000;
-/** Number of times that an unknown commit is asked for while the server still works on it, and the wait in between, in ms. */
-const ASKS = 10;
-const ASK_AGAIN_MS = 200;
-
 const never = new AbortController().signal;
+
+interface Pools {
+  readonly writers: Pool;
+  readonly readers: Pool;
+  /** Asks what became of lost transactions. */
+  readonly asking: Pool;
+}
 
 /** Whether a transaction writes; `owes` if it also takes the owing lock, under which alone anything may be recorded as owed. */
 type Mode = 'reads' | 'writes' | 'owes';
@@ -42,15 +46,15 @@ export class PostgresAccess {
   readonly #writers: Pool;
   readonly #readers: Pool;
   readonly #before: BeforeStatement;
-  /** The timelines of the servers behind the connections: another one after a failover. */
-  readonly #timelines = new WeakMap<PoolClient, string | null>();
+  readonly #commits: Commits;
   #failing: LedgerError | undefined;
   #onWrite: () => void = () => undefined;
 
-  private constructor(where: string, writers: Pool, readers: Pool, before: BeforeStatement) {
+  private constructor(where: string, pools: Pools, before: BeforeStatement) {
     this.where = where;
-    this.#writers = writers;
-    this.#readers = readers;
+    this.#writers = pools.writers;
+    this.#readers = pools.readers;
+    this.#commits = new Commits(where, pools.asking);
     this.#before = before;
   }
 
@@ -64,14 +68,18 @@ export class PostgresAccess {
   }: PostgresPlace): Promise<PostgresAccess> {
     const settings = settingsFor(schema);
     const pool = { address: url, connectMs: CONNECT_MS, applicationName, bigintAsNumber: true };
-    const writers = await openPool({ ...pool, connections, settings: { ...settings, ...WRITING } });
-    const readers = await openPool({ ...pool, connections: READERS, settings });
-    return new PostgresAccess(`PostgreSQL at ${hostOf(url)}`, writers, readers, beforeStatement);
+    const writing = { ...pool, settings: { ...settings, ...WRITING } };
+    const pools = {
+      writers: await openPool({ ...writing, connections }),
+      asking: await openPool({ ...writing, connections: 1 }),
+      readers: await openPool({ ...pool, connections: READERS, settings }),
+    };
+    return new PostgresAccess(`PostgreSQL at ${hostOf(url)}`, pools, beforeStatement);
   }
 
   async close(): Promise<void> {
     await withinDeadline(CLOSE_MS, never, async () => {
-      await Promise.all([this.#writers.end(), this.#readers.end()]);
+      await Promise.all([this.#writers.end(), this.#readers.end(), this.#commits.close()]);
     }).catch((error) => {
       if (!(error instanceof DeadlinePassed)) throw error;
     });
@@ -179,15 +187,16 @@ export class PostgresAccess {
     if (signal.aborted) cut();
     else signal.addEventListener('abort', cut, { once: true });
     try {
-      const timeline = mode === 'reads' ? null : await this.#prepare(client);
       await this.#before('begin');
-      const { at, xact } = await begin(client, mode);
+      const at =
+        mode === 'reads' ? await beginReading(client) : await this.#commits.begin(client, mode === 'owes');
       const tx = new Transaction(client, { now: at, owes: mode === 'owes' }, this.#before);
       const result = await work(tx);
       await tx.flush();
       await this.#before('commit');
-      if (mode === 'reads') await client.query('COMMIT');
-      else await this.#commit(client, { xact, timeline });
+      // What became of a transaction that has changed nothing makes no difference.
+      if (tx.hasWritten) await this.#commits.commit(client, { now: at, onLost: cut, signal });
+      else await client.query('COMMIT');
       release(false);
       if (tx.hasWritten) this.#onWrite();
       return result;
@@ -203,72 +212,13 @@ export class PostgresAccess {
       signal.removeEventListener('abort', cut);
     }
   }
-
-  /**
-   * Commits. If the connection ends before the server's answer, asks the server over another connection what became of the transaction.
-   * @throws the error of the commit, if the transaction was not committed or nobody knows
-   */
-  async #commit(client: PoolClient, sent: { xact: string; timeline: string | null }): Promise<void> {
-    try {
-      const { command } = await client.query('COMMIT');
-      if (command !== 'COMMIT') throw new Error('PostgreSQL rolled the transaction back');
-    } catch (error) {
-      if (!isUnknown(error) || !(await this.#isCommitted(sent).catch(() => false))) throw error;
-    }
-  }
-
-  async #isCommitted({ xact, timeline }: { xact: string; timeline: string | null }): Promise<boolean> {
-    if (timeline === null) return false;
-    for (let asks = 1; ; asks += 1) {
-      const client = await this.#writers.connect();
-      try {
-        // After a failover, the number may belong to another transaction.
-        if ((await this.#prepare(client)) !== timeline) return false;
-        const { rows } = await client.query('SELECT pg_xact_status($1::xid8) AS status', [xact]);
-        const status = (rows[0] as { status: string | null } | undefined)?.status;
-        if (status !== 'in progress' || asks === ASKS) return status === 'committed';
-      } finally {
-        client.release();
-      }
-      await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
-    }
-  }
-
-  /** Prepares a connection for writing, once. Returns the timeline of the server behind it; null if the server does not tell. */
-  async #prepare(client: PoolClient): Promise<string | null> {
-    const known = this.#timelines.get(client);
-    if (known !== undefined) return known;
-    await client.query(SURVIVE_CRASHES);
-    const timeline = await client.query(TIMELINE).then(
-      ({ rows }) => String((rows[0] as { timeline: string }).timeline),
-      (error) => {
-        if (isUnknown(error)) throw error;
-        return null;
-      },
-    );
-    this.#timelines.set(client, timeline);
-    return timeline;
-  }
 }
 
-/** A commit must survive a crash of the server, even where the default of the server, the database or the role is `off`. */
-const SURVIVE_CRASHES =
-  "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
-const TIMELINE = 'SELECT left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline';
-
-/** Begins a transaction and returns the time of the ledger and the number of the transaction. */
-async function begin(client: PoolClient, mode: Mode): Promise<{ at: number; xact: string }> {
-  const sql =
-    mode === 'reads'
-      ? "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT _now() AS at, '' AS xact"
-      : `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT at, xact FROM _enter(${mode === 'owes'})`;
-  const results = (await client.query(sql)) as unknown as { rows: { at: number; xact: string }[] }[];
-  return results[1]?.rows[0] as { at: number; xact: string };
-}
-
-/** Whether an error leaves open what became of the statement: the connection ended, or the server ended it. */
-function isUnknown(error: unknown): boolean {
-  return !isOfServer(error) || /^(08|57P)/.test(error.code ?? '');
+/** Begins a transaction that reads one snapshot, and returns the time of the ledger. */
+async function beginReading(client: PoolClient): Promise<number> {
+  const sql = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT _now() AS at';
+  const [, entered] = (await client.query(sql)) as unknown as QueryResult<{ at: number }>[];
+  return entered?.rows[0]?.at as number;
 }
 
 /** Returns the settings of every connection. The first schema of the search path is the one of the ledger. */

@@ -274,4 +274,12 @@ export const migrations: readonly string[] = [
   );
   CREATE INDEX _sink_holds_by_sink ON _sink_holds (sink_no, hold_no);
   `,
+  `
+  -- A row for each connection that writes, with the token of the last transaction that it committed: see commits.ts.
+  CREATE TABLE _commits (
+    commit_no bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    token text NOT NULL,
+    at bigint NOT NULL                      -- when the token was written
+  ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+  `,
 ];

@@ -10,6 +10,13 @@ export interface Proxy {
    * swallows that answer.
    */
   cutAfterCommit(): void;
+  /**
+   * Cuts the line once, before the server gets the next COMMIT of such a transaction. The function that this resolves to passes the COMMIT on: the
+   * server does not know yet that the line is cut.
+   */
+  holdCommit(): Promise<() => void>;
+  /** Refuses this many connections from now on. */
+  refuse(connections: number): void;
   /** Cuts every line there is, now. */
   cut(): void;
   close(): void;
@@ -23,16 +30,23 @@ export async function startProxy(databaseUrl: string, watched = WRITES_LEADS): P
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   let armed = false;
+  let [held, refused]: [((passOn: () => void) => void) | undefined, number] = [undefined, 0];
   const server = createServer((client) => {
+    if (refused > 0) {
+      refused -= 1;
+      client.destroy();
+      return;
+    }
     const upstream = connect(Number(target.port || 5432), target.hostname);
-    let [isWatched, swallow] = [false, false];
+    let [isWatched, swallow, isHeld] = [false, false, false];
     for (const [socket, other] of [
       [client, upstream],
       [upstream, client],
     ] as const) {
       sockets.add(socket);
-      socket.on('error', () => other.destroy());
-      socket.on('close', () => other.destroy());
+      const end = () => isHeld || other.destroy();
+      socket.on('error', end);
+      socket.on('close', end);
     }
     client.on('data', (data) => {
       if (data.includes('BEGIN ')) isWatched = false;
@@ -40,6 +54,13 @@ export async function startProxy(databaseUrl: string, watched = WRITES_LEADS): P
       if (data.includes('COMMIT\0')) {
         swallow = armed && isWatched;
         if (swallow) armed = false;
+        if (held && isWatched) {
+          isHeld = true;
+          held(() => upstream.write(data));
+          held = undefined;
+          client.destroy();
+          return;
+        }
       }
       upstream.write(data);
     });
@@ -56,6 +77,13 @@ export async function startProxy(databaseUrl: string, watched = WRITES_LEADS): P
     url: url.href,
     cutAfterCommit: () => {
       armed = true;
+    },
+    holdCommit: () =>
+      new Promise((resolve) => {
+        held = resolve;
+      }),
+    refuse: (connections) => {
+      refused = connections;
     },
     cut,
     close: () => {

@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool, PoolClient, QueryResult } from 'pg';
+import { isOfServer } from '../../postgres/server-error.ts';
+import { toLedgerFailure } from './ledger-failure.ts';
+
+/** Time between two questions about a commit that could not be answered, in ms. */
+const ASK_AGAIN_MS = 200;
+/**
+ * Number of transactions after which a connection gets another row. While any transaction of the server is old, each version of a row stays, and
+ * each update passes all earlier ones.
+ */
+const TRANSACTIONS_PER_ROW = 200;
+
+interface Row {
+  readonly no: number;
+  transactions: number;
+}
+
+/** A transaction that is about to be committed. */
+interface Sent {
+  /** The time of the ledger, in ms since 1970. */
+  readonly now: number;
+  /** Called if the connection is lost, before the server is asked what became of the transaction. */
+  readonly onLost: () => void;
+  /** Ends the questions. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Commits transactions, and finds out what became of one whose connection was lost before the server's answer. Each connection has a row in
+ * `_commits`, which each of its transactions locks and gives a token of its own. So the row has the token if the transaction was committed, and
+ * who asks for the row waits for a transaction that is still running. This holds after a failover and after a crash too.
+ */
+export class Commits {
+  readonly #where: string;
+  /** A connection of its own, so that a question never waits for the transactions that are failing. */
+  readonly #asking: Pool;
+  readonly #rows = new WeakMap<PoolClient, Row>();
+
+  constructor(where: string, asking: Pool) {
+    this.#where = where;
+    this.#asking = asking;
+  }
+
+  close(): Promise<void> {
+    return this.#asking.end();
+  }
+
+  /** Begins a transaction that writes, and returns the time of the ledger. `owes`: whether it takes the owing lock. */
+  async begin(client: PoolClient, owes: boolean): Promise<number> {
+    for (;;) {
+      const { no } = await this.#rowOf(client);
+      const [, locked, entered] = await runAll(
+        client,
+        `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 FROM _commits WHERE commit_no = ${no} FOR UPDATE; SELECT at FROM _enter(${owes})`,
+      );
+      if (locked?.rowCount === 1) return entered?.rows[0]?.at;
+      // The row was removed as one that is no longer used: the clock of the ledger was set.
+      await client.query('ROLLBACK');
+      this.#rows.delete(client);
+    }
+  }
+
+  /** Commits. @throws the error of the commit, if the transaction was not committed, or if the server could not be asked in time */
+  async commit(client: PoolClient, { now, onLost, signal }: Sent): Promise<void> {
+    const [row, token] = [await this.#rowOf(client), randomUUID()];
+    row.transactions += 1;
+    const sql = `UPDATE _commits SET token = '${token}', at = ${now} WHERE commit_no = ${row.no}; COMMIT`;
+    const answer = await runAll(client, sql).catch(async (error) => {
+      if (!isUnknown(error)) throw error;
+      onLost();
+      if (await this.#isCommitted(row.no, token, signal)) return undefined;
+      throw error;
+    });
+    if (answer && answer.at(-1)?.command !== 'COMMIT')
+      throw new Error('PostgreSQL rolled the transaction back');
+  }
+
+  async #isCommitted(rowNo: number, token: string, signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted) {
+      try {
+        const { rows } = await this.#asking.query(TOKEN_OF, [rowNo]);
+        return (rows[0] as { token: string } | undefined)?.token === token;
+      } catch (error) {
+        if (!toLedgerFailure(this.#where, error).isTransient) return false;
+      }
+      await sleep(ASK_AGAIN_MS, undefined, { signal }).catch(() => undefined);
+    }
+    return false;
+  }
+
+  async #rowOf(client: PoolClient): Promise<Row> {
+    const known = this.#rows.get(client);
+    if (known && known.transactions < TRANSACTIONS_PER_ROW) return known;
+    if (!known) await client.query(SURVIVE_CRASHES);
+    const { rows } = await client.query(NEXT_ROW, [known?.no ?? null]);
+    const row = { no: (rows[0] as { no: number }).no, transactions: 0 };
+    this.#rows.set(client, row);
+    return row;
+  }
+}
+
+/** A commit must survive a crash of the server, even where the default of the server, the database or the role is `off`. */
+const SURVIVE_CRASHES =
+  "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
+const NEXT_ROW = `WITH last AS (DELETE FROM _commits WHERE commit_no = $1)
+  INSERT INTO _commits (token, at) VALUES ('', _now()) RETURNING commit_no AS no`;
+const TOKEN_OF = 'SELECT token FROM _commits WHERE commit_no = $1 FOR UPDATE';
+
+/** Runs several statements in one message, and returns the results of all. */
+async function runAll(client: PoolClient, sql: string): Promise<readonly QueryResult[]> {
+  return (await client.query(sql)) as unknown as QueryResult[];
+}
+
+/** Whether an error leaves open what became of the statement: the connection ended, or the server ended it. */
+function isUnknown(error: unknown): boolean {
+  return !isOfServer(error) || /^(08|57P)/.test(error.code ?? '');
+}
