@@ -1,7 +1,7 @@
 import type { LeadEvent } from '../../leads/delivery.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
 import { decodeHealth, encodeHealth, type SinkRow } from '../../ledger/rules/sink-row.ts';
-import { type Statement, statement } from './statement.ts';
+import { statement } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 
 interface RawSink {
@@ -25,13 +25,18 @@ interface CountedSink extends RawSink {
   delivered_at: number | null;
 }
 
-/** Returns every sink that was ever declared, in the order of declaration. */
-export async function allSinks(tx: Transaction): Promise<SinkRow[]> {
-  return (await tx.rows(ALL)).map(toSinkRow);
+/** Returns every sink that was ever declared, in the order of declaration, with its counts, for which all changes since `addUpCounts` are read. */
+export async function countedSinks(tx: Transaction): Promise<SinkRow[]> {
+  return (await tx.rows(COUNTED)).map(toSinkRow);
 }
 
 /** A sink without the counts of its deliveries, which are not needed to deliver. */
 export type Sink = Omit<SinkRow, 'counts'>;
+
+/** Returns every sink that was ever declared, in the order of declaration, without its counts. */
+export async function allSinks(tx: Transaction): Promise<Sink[]> {
+  return (await tx.rows(ALL)).map(toSink);
+}
 
 /** Returns a sink without its counts; undefined if it was never declared. */
 export async function findSink(tx: Transaction, name: string): Promise<Sink | undefined> {
@@ -85,20 +90,18 @@ function toSinkRow(row: CountedSink): SinkRow {
 const COLUMNS =
   's.sink_no, s.sink, s.named, s.active, s.events, s.backfill, s.owed_through, s.backfill_to, s.health, s.config';
 
-const sinks = (name: string, where: string): Statement<CountedSink> =>
-  statement(
-    name,
-    `SELECT ${COLUMNS},
-       coalesce(c.pending, 0) + coalesce(n.pending, 0) AS pending, coalesce(c.delivered, 0) + coalesce(n.delivered, 0) AS delivered,
-       coalesce(c.dead, 0) + coalesce(n.dead, 0) AS dead, coalesce(c.skipped, 0) + coalesce(n.skipped, 0) AS skipped,
-       greatest(c.delivered_at, n.delivered_at) AS delivered_at
-     FROM _sinks s LEFT JOIN _sink_counts c ON c.sink_no = s.sink_no
-     LEFT JOIN (SELECT sink_no, sum(pending)::bigint AS pending, sum(delivered)::bigint AS delivered, sum(dead)::bigint AS dead,
-       sum(skipped)::bigint AS skipped, max(delivered_at) AS delivered_at FROM _count_changes GROUP BY sink_no) n ON n.sink_no = s.sink_no
-     ${where}`,
-  );
-
-const ALL = sinks('sinks', 'ORDER BY s.sink_no');
+const COUNTED = statement<CountedSink>(
+  'counted-sinks',
+  `SELECT ${COLUMNS},
+     coalesce(c.pending, 0) + coalesce(n.pending, 0) AS pending, coalesce(c.delivered, 0) + coalesce(n.delivered, 0) AS delivered,
+     coalesce(c.dead, 0) + coalesce(n.dead, 0) AS dead, coalesce(c.skipped, 0) + coalesce(n.skipped, 0) AS skipped,
+     greatest(c.delivered_at, n.delivered_at) AS delivered_at
+   FROM _sinks s LEFT JOIN _sink_counts c ON c.sink_no = s.sink_no
+   LEFT JOIN (SELECT sink_no, sum(pending)::bigint AS pending, sum(delivered)::bigint AS delivered, sum(dead)::bigint AS dead,
+     sum(skipped)::bigint AS skipped, max(delivered_at) AS delivered_at FROM _count_changes GROUP BY sink_no) n ON n.sink_no = s.sink_no
+   ORDER BY s.sink_no`,
+);
+const ALL = statement<RawSink>('sinks', `SELECT ${COLUMNS} FROM _sinks s ORDER BY s.sink_no`);
 const FIND = statement<RawSink>('find-sink', `SELECT ${COLUMNS} FROM _sinks s WHERE s.sink = $1`);
 const GET = statement<RawSink>('get-sink', `SELECT ${COLUMNS} FROM _sinks s WHERE s.sink_no = $1`);
 const LOCK = statement<RawSink>(

@@ -6,7 +6,7 @@ import {
   type LastDeclaration,
 } from '../../ledger/contract/declaration.ts';
 import { decodeHealth, encodeHealth, freeNameInIds, nameTaken } from '../../ledger/rules/sink-row.ts';
-import { allSinks, findSink, type Sink } from '../database/sinks.ts';
+import { allSinks, countedSinks, findSink, type Sink } from '../database/sinks.ts';
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 
@@ -97,7 +97,7 @@ export async function declareSources(tx: Transaction, sources: readonly Declared
 export async function lastDeclaration(tx: Transaction): Promise<LastDeclaration> {
   const sources = await tx.rows(SOURCES);
   const sinks = [];
-  for (const { name, active, nameInIds, config, counts, owedThrough, health } of await allSinks(tx)) {
+  for (const { name, active, nameInIds, config, counts, owedThrough, health } of await countedSinks(tx)) {
     const missed = active ? 0 : ((await tx.first(MISSED, [owedThrough]))?.missed ?? 0);
     sinks.push({ name, active, nameInIds, config, pending: counts.pending, missed, quota: health.quota });
   }

@@ -12,14 +12,14 @@ import type {
 import { DAYS_COMPARED, dayOf } from '../../ledger/database/listing-size-days.ts';
 import { dateOf } from '../../ledger/rules/delivery-rows.ts';
 import type { SinkRow } from '../../ledger/rules/sink-row.ts';
-import { allSinks } from '../database/sinks.ts';
+import { countedSinks } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 
 /** Returns the backlog and health of every sink. */
 export async function backlog(tx: Transaction): Promise<Backlog[]> {
   const found = [];
-  for (const row of await allSinks(tx)) found.push(await backlogOf(tx, row));
+  for (const row of await countedSinks(tx)) found.push(await backlogOf(tx, row));
   return found;
 }
 
@@ -27,7 +27,7 @@ export async function backlog(tx: Transaction): Promise<Backlog[]> {
 export async function status(tx: Transaction): Promise<LedgerStatus> {
   const [sources, sinks]: [SourceStatus[], SinkStatus[]] = [[], []];
   for (const row of await tx.rows(SOURCES)) sources.push(await sourceStatus(tx, row));
-  for (const row of await allSinks(tx)) sinks.push(await sinkStatus(tx, row));
+  for (const row of await countedSinks(tx)) sinks.push(await sinkStatus(tx, row));
   const restored = await tx.first(RESTORED);
   return { sources, sinks, restoredAt: dateOf(restored?.at) };
 }
@@ -149,7 +149,8 @@ const LEFT_OUT_SINCE = statement<{ leads: number }>(
 );
 const DUE_SINCE = statement<{ at: number | null }>(
   'due-since',
-  `SELECT least((SELECT min(next_attempt_at) FROM _deliveries WHERE sink_no = $1 AND state = 'pending' AND batch_no IS NULL),
+  `SELECT least((SELECT next_attempt_at FROM _deliveries WHERE sink_no = $1 AND state = 'pending' AND batch_no IS NULL
+     ORDER BY next_attempt_at, delivery_no LIMIT 1),
    (SELECT min(d.next_attempt_at) FROM _batches b JOIN _deliveries d ON d.batch_no = b.batch_no WHERE b.sink_no = $1)) AS at`,
 );
 const RETRYING = statement<{ deliveries: number; since: number | null }>(

@@ -10,7 +10,7 @@ import {
   versionEntry,
 } from '../../ledger/rules/trace-entries.ts';
 import { DELIVERY_ID } from '../database/delivery-sql.ts';
-import { allSinks } from '../database/sinks.ts';
+import { countedSinks } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { newestDeliveries } from './deliveries.ts';
@@ -22,7 +22,7 @@ const MAX_OF_ONE_LEAD = 1_000;
 export async function trace(tx: Transaction, lead: LeadId, source?: string): Promise<TraceEntry[]> {
   const asked = [lead, source ?? null];
   const deliveries = await newestDeliveries(tx, { lead, source }, { limit: MAX_OF_ONE_LEAD });
-  const sinks = new Map((await allSinks(tx)).map((sink) => [sink.name, sink]));
+  const sinks = new Map((await countedSinks(tx)).map((sink) => [sink.name, sink]));
   return traceOf(deliveries.reverse(), sinks, {
     rejections: (await tx.rows(REJECTIONS, asked)).flatMap(rejectedEntries),
     versions: (await tx.rows(VERSIONS, asked)).map(versionEntry),
