@@ -42,7 +42,7 @@ export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
     let after: Position | undefined;
     do {
       const from = after;
-      const { numbers, next } = await access.read((tx) => selectPart(tx, filter, states, from));
+      const { numbers, next } = await access.ask((tx) => selectPart(tx, filter, states, from));
       if (numbers.length > 0) changed += await access.owe((tx) => apply(tx, numbers));
       after = next;
     } while (after);
@@ -60,7 +60,7 @@ export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
     let after: Position | undefined;
     do {
       const from = after;
-      const part = await access.read(async (tx) => {
+      const part = await access.ask(async (tx) => {
         const selected = await selectPart(tx, filter, states, from);
         return { ...selected, found: await describe(tx, selected.numbers) };
       });
@@ -79,7 +79,7 @@ export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
   return {
     declareSinks: (sinks) => access.owe((tx) => declareSinks(tx, sinks)),
     declareSources: (sources) => access.write((tx) => declareSources(tx, sources)),
-    lastDeclaration: () => access.read(lastDeclaration),
+    lastDeclaration: () => access.ask(lastDeclaration),
     backfill: (sink) => access.owe((tx) => backfill(tx, sink)),
     pause: (sink, reason) => access.write((tx) => pause(tx, sink, reason)),
     resume: (sink) => access.write((tx) => resume(tx, sink)),
@@ -87,7 +87,7 @@ export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
     // What the clock of a machine does means nothing here, but that machine may be the server's.
     clockWentBack: () => serverClock.follow(),
     forget: async (sink) => {
-      if ((await access.read((tx) => forgettable(tx, sink))) === undefined) return undefined;
+      if ((await access.ask((tx) => forgettable(tx, sink))) === undefined) return undefined;
       let skipped = 0;
       for (;;) {
         const some = await access.owe((tx) => forgetChunk(tx, sink));
@@ -95,7 +95,7 @@ export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
         if (some === 0 && !(await access.read((tx) => forgettable(tx, sink)))) return skipped;
       }
     },
-    forgettable: (sink) => access.read((tx) => forgettable(tx, sink)),
+    forgettable: (sink) => access.ask((tx) => forgettable(tx, sink)),
     retry: (filter) =>
       change(filter, filter.states ?? ['dead', 'pending'], (tx, numbers) =>
         retry(tx, numbers, bringsBack(filter)),
@@ -105,16 +105,16 @@ export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
       change({ ...filter, states: ['dead'] }, ['dead'], (tx, numbers) => discard(tx, numbers, note)),
     discardable: (filter) => count({ ...filter, states: ['dead'] }, ['dead'], discardable),
     replay: async (sink, leads) => {
-      const found = await access.read((tx) => findChosen(tx, sink, leads));
+      const found = await access.ask((tx) => findChosen(tx, sink, leads));
       const replay = await access.owe((tx) => ask(tx, sink, leads, found?.versions));
       return replay === undefined ? 0 : finishReplay(replay);
     },
     replayable: async (sink, leads) => {
-      const found = await access.read((tx) => findChosen(tx, sink, leads));
+      const found = await access.ask((tx) => findChosen(tx, sink, leads));
       let totals: ReplayTotals = { leads: 0, sources: [], sample: [], unmatched: found?.unmatched ?? [] };
       for (let after: number | undefined = 0; after !== undefined; ) {
         const from: number = after;
-        const part = await access.read((tx) =>
+        const part = await access.ask((tx) =>
           countStep(tx, sink, leads, { found: found?.versions, after: from }),
         );
         totals = addTotals(totals, part);
@@ -127,16 +127,16 @@ export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
       return inSteps((after) => access.owe((tx) => cancel(tx, sink, after)));
     },
     cancellable: async (sink) => {
-      if (!(await access.read((tx) => findSink(tx, sink)))) return undefined;
-      return inSteps((after) => access.read((tx) => countCancellable(tx, sink, after)));
+      if (!(await access.ask((tx) => findSink(tx, sink)))) return undefined;
+      return inSteps((after) => access.ask((tx) => countCancellable(tx, sink, after)));
     },
     finishReplays: async () => {
       let owed = 0;
-      for (const replay of await access.read(abandoned)) owed += await finishReplay(replay);
+      for (const replay of await access.ask(abandoned)) owed += await finishReplay(replay);
       return owed;
     },
     removeOld: async (kind, before, after) => {
-      const { rows, next } = await access.read((tx) => findOld(tx, kind, before, after));
+      const { rows, next } = await access.ask((tx) => findOld(tx, kind, before, after));
       const removed = rows.length > 0 ? await access.owe((tx) => removeOld(tx, kind, rows)) : 0;
       return { removed, next };
     },

@@ -183,17 +183,17 @@ function deliveringOf(
 
 function queriesOf(access: PostgresAccess) {
   return {
-    backlog: () => access.read(backlog),
-    status: () => access.read(status),
-    countDue: (sink, now, most) => access.read((tx) => countDue(tx, sink, now, most)),
-    deliveries: (filter, page) => access.read((tx) => newestDeliveries(tx, filter, page)),
-    trace: (lead, source) => access.read((tx) => trace(tx, lead, source)),
-    upcoming: (sink, lead, source) => access.read((tx) => upcoming(tx, sink, lead, source)),
-    sentPending: (sink) => access.read((tx) => sentPending(tx, sink)),
-    polledHours: (source, from) => access.read((tx) => polledHours(tx, source, from)),
-    recentAttempts: (limit) => access.read((tx) => recentAttempts(tx, limit)),
-    lastPolls: (limit) => access.read((tx) => lastPolls(tx, limit)),
-    newestContents: (limit) => access.read((tx) => newestContents(tx, limit)),
-    vitals: (recent) => access.read((tx) => vitals(tx, recent)),
+    backlog: () => access.ask(backlog),
+    status: () => access.ask(status),
+    countDue: (sink, now, most) => access.ask((tx) => countDue(tx, sink, now, most)),
+    deliveries: (filter, page) => access.ask((tx) => newestDeliveries(tx, filter, page)),
+    trace: (lead, source) => access.ask((tx) => trace(tx, lead, source)),
+    upcoming: (sink, lead, source) => access.ask((tx) => upcoming(tx, sink, lead, source)),
+    sentPending: (sink) => access.ask((tx) => sentPending(tx, sink)),
+    polledHours: (source, from) => access.ask((tx) => polledHours(tx, source, from)),
+    recentAttempts: (limit) => access.ask((tx) => recentAttempts(tx, limit)),
+    lastPolls: (limit) => access.ask((tx) => lastPolls(tx, limit)),
+    newestContents: (limit) => access.ask((tx) => newestContents(tx, limit)),
+    vitals: (recent) => access.ask((tx) => vitals(tx, recent)),
   } satisfies Partial<Ledger>;
 }

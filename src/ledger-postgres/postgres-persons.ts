@@ -14,7 +14,7 @@ export function personsOf(access: PostgresAccess) {
     const all: T[] = [];
     for (let after: number | undefined = 0; after !== undefined; ) {
       const from: number = after;
-      const { found, next } = await access.read((tx) => part(tx, from));
+      const { found, next } = await access.ask((tx) => part(tx, from));
       all.push(...found);
       after = next;
     }
@@ -23,12 +23,12 @@ export function personsOf(access: PostgresAccess) {
 
   return {
     findPerson: async (subject, source) => {
-      if (subject.kind === 'lead') return access.read((tx) => personNamed(tx, subject.lead, source));
+      if (subject.kind === 'lead') return access.ask((tx) => personNamed(tx, subject.lead, source));
       const leads = await allOf((tx, after) => searchLeads(tx, subject, source, after));
       const rejected = await allOf((tx, after) => searchRejected(tx, subject, source, after));
       return personOf(leads, rejected);
     },
-    personRecord: (person) => access.read((tx) => subjectRows(tx, person)),
+    personRecord: (person) => access.ask((tx) => subjectRows(tx, person)),
     erase: async (person, notifySinks) => {
       const rejected = await access.owe((tx) => erasing.beginErasure(tx, person));
       const parts: ErasureCounts[] = [];
@@ -36,9 +36,9 @@ export function personsOf(access: PostgresAccess) {
         parts.push(await access.owe((tx) => erasing.eraseLead(tx, lead, notifySinks)));
       return sumOf(parts, rejected);
     },
-    sinkErasures: (leads) => access.read((tx) => erasing.progress(tx, leads)),
-    formerDestinations: (leads) => access.read((tx) => erasing.formerDestinations(tx, leads)),
-    unfinishedErasures: () => access.read(erasing.unfinished),
+    sinkErasures: (leads) => access.ask((tx) => erasing.progress(tx, leads)),
+    formerDestinations: (leads) => access.ask((tx) => erasing.formerDestinations(tx, leads)),
+    unfinishedErasures: () => access.ask(erasing.unfinished),
     finishErasing: (leads) => access.write((tx) => erasing.finishErasing(tx, leads)),
   } satisfies LedgerPersons;
 }

@@ -49,8 +49,7 @@ it('a commit whose answer was lost is asked for until the server accepts connect
   const { proxy, on } = await behindProxy('settle');
   await on.list([1]);
   const { ref } = await on.take('crm');
-  proxy.cutAfterCommit();
-  proxy.refuse(3);
+  proxy.cutAfterCommit(3);
   expect(await on.settle(ref, delivered)).toMatchObject({ verdicts: [{ state: 'delivered' }] });
   expect(await on.owed('crm')).toEqual(['1 v1 delivered']);
 });

@@ -21,8 +21,9 @@ export interface PostgresPlace {
 
 /** Maximum number of tries for a transaction that fails with a serialization failure or a deadlock. */
 const TRIES = 3;
-/** Maximum number of connections that read. */
+/** Maximum number of connections that look up what polls and deliveries need, and of those for questions, which may take long. */
 const READERS = 2;
+const ASKERS = 2;
 /** Maximum time for a transaction, including the wait for a connection, in ms. */
 const DEADLINE_MS = 40_000;
 const CONNECT_MS = 10_000;
@@ -32,12 +33,13 @@ const never = new AbortController().signal;
 interface Pools {
   readonly writers: Pool;
   readonly readers: Pool;
+  readonly askers: Pool;
   /** Asks what became of lost transactions. */
-  readonly asking: Pool;
+  readonly lost: Pool;
 }
 
-/** Whether a transaction writes; `owes` if it also takes the owing lock, under which alone anything may be recorded as owed. */
-type Mode = 'reads' | 'writes' | 'owes';
+/** Whether a transaction writes, or `asks` over connections that no poll or delivery waits for; `owes` if it also takes the owing lock, under which alone anything may be recorded as owed. */
+type Mode = 'asks' | 'reads' | 'writes' | 'owes';
 
 /** Runs the transactions of a ledger, and converts PostgreSQL's errors to `LedgerError`. */
 export class PostgresAccess {
@@ -45,6 +47,7 @@ export class PostgresAccess {
   readonly where: string;
   readonly #writers: Pool;
   readonly #readers: Pool;
+  readonly #askers: Pool;
   readonly #before: BeforeStatement;
   readonly #commits: Commits;
   #failing: LedgerError | undefined;
@@ -54,7 +57,8 @@ export class PostgresAccess {
     this.where = where;
     this.#writers = pools.writers;
     this.#readers = pools.readers;
-    this.#commits = new Commits(where, pools.asking);
+    this.#askers = pools.askers;
+    this.#commits = new Commits(where, pools.lost);
     this.#before = before;
   }
 
@@ -71,15 +75,17 @@ export class PostgresAccess {
     const writing = { ...pool, settings: { ...settings, ...WRITING } };
     const pools = {
       writers: await openPool({ ...writing, connections }),
-      asking: await openPool({ ...writing, connections: 1 }),
-      readers: await openPool({ ...pool, connections: READERS, settings }),
+      lost: await openPool({ ...writing, connections: 1 }),
+      readers: await openPool({ ...writing, connections: READERS }),
+      askers: await openPool({ ...pool, connections: ASKERS, settings: { ...settings, ...ASKING } }),
     };
     return new PostgresAccess(`PostgreSQL at ${hostOf(url)}`, pools, beforeStatement);
   }
 
   async close(): Promise<void> {
     await withinDeadline(CLOSE_MS, never, async () => {
-      await Promise.all([this.#writers.end(), this.#readers.end(), this.#commits.close()]);
+      const pools = [this.#writers, this.#readers, this.#askers];
+      await Promise.all([...pools.map((pool) => pool.end()), this.#commits.close()]);
     }).catch((error) => {
       if (!(error instanceof DeadlinePassed)) throw error;
     });
@@ -116,6 +122,11 @@ export class PostgresAccess {
   async notify(channel: string, payload: string): Promise<void> {
     const sql = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)";
     await this.#writers.query(sql, [channel, payload]);
+  }
+
+  /** Like `read`, for questions of pages and commands: over connections that no poll or delivery waits for. */
+  ask<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.guard(() => this.#transaction('asks', work));
   }
 
   /** Runs `work` on one snapshot of the ledger. */
@@ -176,8 +187,13 @@ export class PostgresAccess {
     }
   }
 
+  #poolOf(mode: Mode): Pool {
+    if (mode === 'asks') return this.#askers;
+    return mode === 'reads' ? this.#readers : this.#writers;
+  }
+
   async #once<T>(mode: Mode, signal: AbortSignal, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const client = await (mode === 'reads' ? this.#readers : this.#writers).connect();
+    const client = await this.#poolOf(mode).connect();
     let released = false;
     const release = (isBroken: boolean) => {
       if (!released) client.release(isBroken);
@@ -188,8 +204,8 @@ export class PostgresAccess {
     else signal.addEventListener('abort', cut, { once: true });
     try {
       await this.#before('begin');
-      const at =
-        mode === 'reads' ? await beginReading(client) : await this.#commits.begin(client, mode === 'owes');
+      const isReading = mode === 'asks' || mode === 'reads';
+      const at = await (isReading ? beginReading(client) : this.#commits.begin(client, mode === 'owes'));
       const tx = new Transaction(client, { now: at, owes: mode === 'owes' }, this.#before);
       const result = await work(tx);
       await tx.flush();
@@ -238,7 +254,7 @@ function settingsFor(schema: string): Record<string, string> {
 }
 
 /**
- * Settings of connections that write. Plans are not left to statistics, which are wrong for tables that are empty one minute and have a million
+ * Settings of connections that polls and deliveries use. Plans are not left to statistics, which are wrong for tables that are empty one minute and have a million
  * rows the next.
  */
 export const WRITING = {
@@ -247,3 +263,6 @@ export const WRITING = {
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
 };
+
+/** Settings of connections for questions: plans depend on which filters are given. */
+const ASKING = { ...WRITING, plan_cache_mode: 'force_custom_plan' };

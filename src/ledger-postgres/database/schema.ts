@@ -282,4 +282,13 @@ export const migrations: readonly string[] = [
     at bigint NOT NULL                      -- when the token was written
   ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
   `,
+  `
+  -- The deliveries of a sink in each state, in the order in which they were owed, and those that failed, by when they are tried again.
+  CREATE INDEX _deliveries_delivered ON _deliveries (sink_no, owed_at, delivery_no) WHERE state = 'delivered';
+  CREATE INDEX _deliveries_given_up ON _deliveries (sink_no, owed_at, delivery_no) WHERE state = 'dead';
+  CREATE INDEX _deliveries_skipped ON _deliveries (sink_no, owed_at, delivery_no) WHERE state = 'skipped';
+  CREATE INDEX _deliveries_discarded ON _deliveries (sink_no, owed_at, delivery_no) WHERE discarded > 0;
+  CREATE INDEX _deliveries_retrying ON _deliveries (sink_no, next_attempt_at) INCLUDE (first_attempt_at) WHERE state = 'pending' AND reason IS NOT NULL;
+  DROP INDEX _deliveries_by_sink;
+  `,
 ];

@@ -5,7 +5,7 @@ import { leftOutEvent, type NewestVersion } from '../../ledger/rules/superseding
 import { findSink, getSink, type Sink } from '../database/sinks.ts';
 import { texts, type Value } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { deliveryNumbers } from '../queries/deliveries.ts';
+import { deliveryNumbers, FROM_NEWEST } from '../queries/deliveries.ts';
 import { LeadDeliveries } from './lead-deliveries.ts';
 import { type CurrentLead, replayingSql } from './replaying-sql.ts';
 import { NewestContent } from './superseding.ts';
@@ -20,7 +20,6 @@ const MAX_READ_PER_STEP = 3_000;
 const SAMPLE = 10;
 /** Time without a step after which a replay counts as left unfinished by a killed process, in ms. */
 const ABANDONED_MS = 10_000;
-const FROM_NEWEST = { at: Number.MAX_SAFE_INTEGER, no: Number.MAX_SAFE_INTEGER };
 
 /** The current versions of the leads that some ids name, and the ids that belong to no lead or to a delivery of another sink. */
 interface FoundIds {

@@ -1,7 +1,7 @@
 import type { ActionFilter, SelectedState } from '../../ledger/contract/ledger-queries.ts';
 import { selectedBy } from '../../ledger/rules/selecting.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { deliveryNumbers } from '../queries/deliveries.ts';
+import { deliveryNumbers, FROM_NEWEST } from '../queries/deliveries.ts';
 
 /** Maximum numbers of deliveries and of ids in one part. */
 const PART = 500;
@@ -21,8 +21,6 @@ interface SelectedPart {
   /** The position after this part; undefined at the end. */
   readonly next: Position | undefined;
 }
-
-const FROM_NEWEST = { at: Number.MAX_SAFE_INTEGER, no: Number.MAX_SAFE_INTEGER };
 
 /** Returns the next part of the deliveries that an action in these states may change. Only reads. */
 export async function selectPart(

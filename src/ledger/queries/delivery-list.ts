@@ -6,6 +6,7 @@ import type { DeliveryRow } from '../contract/status-rows.ts';
 import { type MadeAttempts, type RawDelivery, toDeliveryRow } from '../rules/delivery-rows.ts';
 import { type Period, periodOf } from '../rules/period.ts';
 import { hasResultCondition, type ResultParameters, resultParameters } from '../rules/result-parameters.ts';
+import { listedStates, STATE_CONDITIONS } from '../rules/selecting.ts';
 import { deliveryId } from '../schema/views.ts';
 import { filterSql } from './filter-sql.ts';
 import {
@@ -27,17 +28,6 @@ const INDEXES: Readonly<Record<SelectedState, string>> = {
   skipped: '_deliveries_skipped',
   discarded: '_deliveries_discarded',
 };
-/** The condition of each state's index. */
-const CONDITIONS: Readonly<Record<SelectedState, string>> = {
-  pending: "d.state = 'pending'",
-  delivered: "d.state = 'delivered'",
-  dead: "d.state = 'dead'",
-  skipped: "d.state = 'skipped'",
-  discarded: "d.discarded > 0 AND d.discarded = 1 AND d.state = 'skipped'",
-};
-/** Every state. Discarded deliveries are among the skipped ones. */
-const STATES: readonly SelectedState[] = ['pending', 'delivered', 'dead', 'skipped'];
-
 /** Maximum number of deliveries that are read for one part of an action. The limit is low because the thread that reads them also runs deliveries. */
 const MAX_READ_FOR_ACTION = 3_000;
 /** Maximum number of deliveries listed for one lead; the newest are listed. Hardly any lead has more. */
@@ -120,7 +110,7 @@ export class DeliveryList {
     const source = this.#onlySource(filter);
     let counted = 0;
     for (const sinkNo of this.#sinksOf(filter))
-      for (const state of statesOf(filter)) {
+      for (const state of listedStates(filter)) {
         const result = resultParameters({ ...filter, states: undefined });
         const range = { sinkNo, ...periodOf(filter), ...result, source, most: most - counted };
         counted += this.#counted[state].get(range) ?? 0;
@@ -140,7 +130,7 @@ export class DeliveryList {
     const result = resultParameters({ ...filter, states: undefined });
     return this.#sinksOf(filter).flatMap((sinkNo) =>
       // Prepares a statement for each list, because the same statement cannot be iterated twice at the same time.
-      statesOf(filter).map((state) =>
+      listedStates(filter).map((state) =>
         this.#db
           .prepare<[Range & ResultParameters], Row>(listSql(state, select)[order])
           .iterate({ sinkNo, ...begin, ...result }),
@@ -205,20 +195,15 @@ function listSql(state: SelectedState, fits: string): Readonly<Record<Order, str
       sorted,
     }) => `SELECT ${COLUMNS}, (${fits}) AS fits FROM _deliveries d INDEXED BY ${INDEXES[state]}
     CROSS JOIN _versions v ON v.version_no = d.version_no CROSS JOIN _sinks s ON s.sink_no = d.sink_no
-    WHERE d.sink_no = :sinkNo AND ${CONDITIONS[state]} AND (d.owed_at, d.delivery_no) ${follows} (:at, :no)
+    WHERE d.sink_no = :sinkNo AND ${STATE_CONDITIONS[state]} AND (d.owed_at, d.delivery_no) ${follows} (:at, :no)
     AND d.owed_at >= :since AND d.owed_at < :until ORDER BY d.owed_at ${sorted}, d.delivery_no ${sorted}`,
   );
 }
 
 function countSql(state: SelectedState): string {
   return `SELECT count(*) FROM (SELECT 1 FROM _deliveries d INDEXED BY ${INDEXES[state]}
-    WHERE d.sink_no = :sinkNo AND ${CONDITIONS[state]} AND d.owed_at >= :since AND d.owed_at < :until AND ${MEETS_RESULT}
+    WHERE d.sink_no = :sinkNo AND ${STATE_CONDITIONS[state]} AND d.owed_at >= :since AND d.owed_at < :until AND ${MEETS_RESULT}
     AND (:source IS NULL OR :source = (SELECT v.source FROM _versions v WHERE v.version_no = d.version_no)) LIMIT :most)`;
-}
-
-/** Returns the states whose lists to merge. No list contains another. */
-function statesOf({ states = STATES }: DeliveryFilter): readonly SelectedState[] {
-  return states.includes('skipped') ? states.filter((state) => state !== 'discarded') : states;
 }
 
 function namesOne({ lead, delivery }: DeliveryFilter): boolean {

@@ -1,4 +1,25 @@
-import type { ActionFilter, DeliveryFilter, SelectedState } from '../contract/ledger-queries.ts';
+import type {
+  ActionFilter,
+  DeliveryFilter,
+  ResultFilter,
+  SelectedState,
+} from '../contract/ledger-queries.ts';
+
+/** The condition of each state on the delivery `d`, in SQL that every engine knows. It is also the condition of the state's index. */
+export const STATE_CONDITIONS: Readonly<Record<SelectedState, string>> = {
+  pending: "d.state = 'pending'",
+  delivered: "d.state = 'delivered'",
+  dead: "d.state = 'dead'",
+  skipped: "d.state = 'skipped'",
+  discarded: "d.discarded > 0 AND d.discarded = 1 AND d.state = 'skipped'",
+};
+/** Every state. Discarded deliveries are among the skipped ones. */
+const STATES: readonly SelectedState[] = ['pending', 'delivered', 'dead', 'skipped'];
+
+/** Returns the states whose lists together contain what a filter selects, each delivery once. */
+export function listedStates({ states = STATES }: ResultFilter): readonly SelectedState[] {
+  return states.includes('skipped') ? states.filter((state) => state !== 'discarded') : states;
+}
 
 /** An id of an `ActionFilter`, and the filter that finds its deliveries; undefined if nothing can match both the id and the rest of the filter. */
 export interface SelectedId {

@@ -7,16 +7,14 @@ export interface Proxy {
   readonly url: string;
   /**
    * Cuts the line once, right after the server has answered the next COMMIT of a transaction that writes what the proxy watches for, and
-   * swallows that answer.
+   * swallows that answer. If `refusing` is given, cuts every other line too, and refuses that many connections.
    */
-  cutAfterCommit(): void;
+  cutAfterCommit(refusing?: number): void;
   /**
    * Cuts the line once, before the server gets the next COMMIT of such a transaction. The function that this resolves to passes the COMMIT on: the
    * server does not know yet that the line is cut.
    */
   holdCommit(): Promise<() => void>;
-  /** Refuses this many connections from now on. */
-  refuse(connections: number): void;
   /** Cuts every line there is, now. */
   cut(): void;
   close(): void;
@@ -30,7 +28,11 @@ export async function startProxy(databaseUrl: string, watched = WRITES_LEADS): P
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   let armed = false;
-  let [held, refused]: [((passOn: () => void) => void) | undefined, number] = [undefined, 0];
+  let held: ((passOn: () => void) => void) | undefined;
+  let [refusing, refused] = [0, 0];
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
   const server = createServer((client) => {
     if (refused > 0) {
       refused -= 1;
@@ -64,27 +66,29 @@ export async function startProxy(databaseUrl: string, watched = WRITES_LEADS): P
       }
       upstream.write(data);
     });
-    upstream.on('data', (data) => (swallow ? client.destroy() : client.write(data)));
+    upstream.on('data', (data) => {
+      if (!swallow) client.write(data);
+      else if (refusing === 0) client.destroy();
+      else {
+        [refused, refusing] = [refusing, 0];
+        cut();
+      }
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = new URL(databaseUrl);
   url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const cut = () => {
-    for (const socket of sockets) socket.destroy();
-  };
   return {
     url: url.href,
-    cutAfterCommit: () => {
+    cutAfterCommit: (connections = 0) => {
       armed = true;
+      refusing = connections;
     },
     holdCommit: () =>
       new Promise((resolve) => {
         held = resolve;
       }),
-    refuse: (connections) => {
-      refused = connections;
-    },
     cut,
     close: () => {
       server.close();

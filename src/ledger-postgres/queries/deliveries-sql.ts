@@ -1,0 +1,74 @@
+import type { MadeAttempts, RawDelivery } from '../../ledger/rules/delivery-rows.ts';
+import { STATE_CONDITIONS } from '../../ledger/rules/selecting.ts';
+import { DELIVERY_ID } from '../database/delivery-sql.ts';
+import { statement } from '../database/statement.ts';
+
+/** The position of a delivery in lists: when it was owed, in ms since 1970, and its number. */
+export interface ListPosition {
+  readonly at: number;
+  readonly no: number;
+}
+
+/** Conditions on how a delivery went. Their four parameters begin with the number `first`: the values of `resultValues`. */
+const meets = (first: number) => {
+  const [reason, status, since, until] = [0, 1, 2, 3].map((place) => `$${first + place}`);
+  const hasReason = `strpos(lower(coalesce(d.reason, '')), ${reason}) > 0`;
+  const lastStatus =
+    '(SELECT a.http_status FROM _attempts a WHERE a.delivery_no = d.delivery_no ORDER BY a.attempt_no DESC LIMIT 1)';
+  return `(${reason}::text IS NULL OR CASE WHEN ${status}::int IS NULL THEN ${hasReason}
+      ELSE (d.reason IS NOT NULL OR d.state = 'delivered') AND coalesce(${lastStatus} = ${status}, ${hasReason}) END)
+    AND (${since}::bigint IS NULL OR (d.state = 'delivered' AND d.settled_at >= ${since}))
+    AND (${until}::bigint IS NULL OR (d.state = 'delivered' AND d.settled_at < ${until}))`;
+};
+
+const NEWEST_FIRST = 'ORDER BY d.owed_at DESC, d.delivery_no DESC';
+
+/** For each sink, the next deliveries in a state, by the index of that state. */
+const listed = (state: keyof typeof STATE_CONDITIONS) =>
+  statement<ListPosition>(
+    `listed-${state}`,
+    `SELECT d.owed_at AS at, d.delivery_no AS no FROM _sinks s CROSS JOIN LATERAL (
+       SELECT d.owed_at, d.delivery_no FROM _deliveries d WHERE d.sink_no = s.sink_no AND ${STATE_CONDITIONS[state]}
+       AND (d.owed_at, d.delivery_no) < ($9::bigint, $10::bigint) AND d.owed_at >= $3::bigint AND d.owed_at < $4::bigint
+       AND ($2::text IS NULL OR $2 = (SELECT v.source FROM _versions v WHERE v.version_no = d.version_no)) AND ${meets(5)}
+       ${NEWEST_FIRST} LIMIT $11) d
+     WHERE $1::text IS NULL OR s.sink = $1 ${NEWEST_FIRST} LIMIT $11`,
+  );
+
+/** The statements that list deliveries of all leads, by state. */
+export const LISTED = {
+  pending: listed('pending'),
+  delivered: listed('delivered'),
+  dead: listed('dead'),
+  skipped: listed('skipped'),
+  discarded: listed('discarded'),
+};
+
+/** The deliveries of one lead, or the one delivery with an id. */
+export const OF_LEAD = statement<ListPosition>(
+  'deliveries-of-lead',
+  `SELECT d.owed_at AS at, d.delivery_no AS no FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no
+   JOIN _sinks s ON s.sink_no = d.sink_no
+   WHERE v.source IN (SELECT o.source FROM _sources o WHERE $1::text IS NULL OR o.source = $1) AND v.id = $2::bigint
+   AND ($3::text IS NULL OR s.sink = $3) AND ($4::text IS NULL OR (coalesce(s.named, s.sink) = $4 AND v.version = $5::int
+     AND substr(v.hash, 1, 8) = $6 AND d.replay = $7::bigint AND d.reissued = $8::int))
+   AND d.owed_at >= $9::bigint AND d.owed_at < $10::bigint
+   AND ($11::text[] IS NULL OR d.state = ANY ($11) OR (d.state = 'skipped' AND d.discarded = 1 AND 'discarded' = ANY ($11)))
+   AND ${meets(12)} AND (d.owed_at, d.delivery_no) < ($16::bigint, $17::bigint) ${NEWEST_FIRST} LIMIT $18`,
+);
+
+/** Deliveries by number, newest first. */
+export const DELIVERIES = statement<RawDelivery & MadeAttempts>(
+  'deliveries-by-number',
+  `SELECT d.delivery_no, ${DELIVERY_ID} AS delivery, v.source, v.id::text AS id, v.version, d.event, s.sink, d.state, d.reason, d.attempts,
+     d.replay, d.owed_at, d.next_attempt_at, d.batch_no, d.settled_at, d.discarded, d.ref, coalesce(m.made, 0) AS made, coalesce(m.answered, 0) AS answered
+   FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
+   LEFT JOIN LATERAL (SELECT sum(a.times)::bigint AS made, max((a.answer <> '')::int) AS answered FROM _attempts a WHERE a.delivery_no = d.delivery_no) m ON true
+   WHERE d.delivery_no = ANY ($1::bigint[]) ${NEWEST_FIRST}`,
+);
+
+export const COUNT_DUE = statement<{ due: number }>(
+  'count-due',
+  `SELECT count(*) AS due FROM (SELECT 1 FROM _deliveries WHERE sink_no = (SELECT sink_no FROM _sinks WHERE sink = $1)
+   AND state = 'pending' AND batch_no IS NULL AND next_attempt_at <= $2 LIMIT $3) n`,
+);
