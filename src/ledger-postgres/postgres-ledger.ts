@@ -9,6 +9,7 @@ import { isReplaced, migrate, requireCurrentShape } from './database/migrating.t
 import { Notices } from './database/notices.ts';
 import { PostgresAccess, type PostgresPlace } from './database/postgres-access.ts';
 import { addUpCounts, removeOldCommits } from './database/upkeep.ts';
+import { addUpActivity } from './delivering/activity-upkeep.ts';
 import { Claiming } from './delivering/claiming.ts';
 import { recordClock } from './delivering/clock-setting.ts';
 import { loadBatches } from './delivering/loading.ts';
@@ -20,6 +21,7 @@ import { personsOf } from './postgres-persons.ts';
 import { countDue, newestDeliveries } from './queries/deliveries.ts';
 import { polledHours } from './queries/polled-hours.ts';
 import { newestContents, recentAttempts } from './queries/recent.ts';
+import { sinkActivity } from './queries/sink-activity.ts';
 import { backlog, lastPolls, status } from './queries/status.ts';
 import { trace } from './queries/trace.ts';
 import { sentPending, upcoming } from './queries/upcoming.ts';
@@ -93,11 +95,12 @@ function upkeepOf(
     changedElsewhere: () => access.guard(() => notices.changedElsewhere()),
     nextWrite: (atMostMs, signal) => notices.nextWrite(atMostMs, signal),
     checkpointLog: async () => {
-      // The server writes its log itself; what is left to do is to add up the counts, and to look at the clock.
+      // The server writes its log itself; what is left to do is to look at the clock, to add up counts, and to remove what is no longer used.
       await serverClock.inStep(recordClock);
       await serverClock.finish();
       await access.write(addUpCounts);
       await access.write(removeOldCommits);
+      await addUpActivity(access);
       return { logBytes: 0, pinnedBytes: 0 };
     },
     releaseMemory: async () => undefined,
@@ -185,6 +188,7 @@ function queriesOf(access: PostgresAccess) {
   return {
     backlog: () => access.ask(backlog),
     status: () => access.ask(status),
+    sinkActivity: (sink, request) => access.ask((tx) => sinkActivity(tx, sink, request)),
     countDue: (sink, now, most) => access.ask((tx) => countDue(tx, sink, now, most)),
     deliveries: (filter, page) => access.ask((tx) => newestDeliveries(tx, filter, page)),
     trace: (lead, source) => access.ask((tx) => trace(tx, lead, source)),

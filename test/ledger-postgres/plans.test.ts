@@ -23,6 +23,7 @@ const MAY_READ_MANY: Readonly<Record<string, string>> = {
   'move-deliveries': 'moves all that is pending after the clock was set back',
   'newest-contents': 'reads the newest versions by number',
   'recent-attempts': 'reads the last attempts by number',
+  'several-sums': 'reads a row for each ten minutes of a week and each sink',
   'last-polls': 'reads the last polls by number',
   'recent-speeds': 'reads the last deliveries by number',
 };
@@ -92,7 +93,44 @@ const INDEXES: Readonly<Record<string, string>> = {
   'dead-reason': '_deliveries_dead',
   'oldest-owed': '_deliveries_pending',
   'due-since': '_deliveries_due',
+  'dead-reasons': '_deliveries_given_up',
+  'failed-reasons': '_deliveries_retrying',
+  'pending-of-age': '_deliveries_pending',
+  'versions-since': '_versions_first',
 };
+
+/** Returns the reads of all deliveries of a sink in a state: those by an index of which only the sink is given. */
+function readsOfSink(plan: Plan): string[] {
+  const { 'Relation Name': table, 'Index Name': index = '', 'Index Cond': key } = plan;
+  const bad = table === '_deliveries' && key !== undefined && /^\(sink_no = [^)]*\)$/.test(key);
+  return [...(bad ? [index] : []), ...(plan.Plans ?? []).flatMap(readsOfSink)];
+}
+
+/** Statements that may read deliveries of a sink by its number alone, with the reason. */
+const MAY_READ_SINK: Readonly<Record<string, string>> = {
+  'count-idle': 'counts what forgetting a sink would skip',
+  'hurry-deliveries': 'changes what a sink that recovers has pending',
+  revive: 'changes what a sink that recovers has refused',
+  'sent-pending': 'counts what a new mapping would not apply to',
+  'pending-replays': 'counts the pending replays of a sink',
+  retrying: 'counts what a sink has failed and pending',
+  'any-due': 'stops at the first delivery that is due',
+  'next-due': 'reads the first entry of an index',
+  'idle-deliveries': 'reads the first entries of an index',
+  'oldest-owed': 'reads the first entry of an index',
+  'due-since': 'reads the first entry of an index',
+  'next-retry': 'reads the first entry of an index',
+  'dead-reason': 'reads the last entries of an index',
+  'dead-reasons': 'reads the last entries of an index',
+  'failed-reasons': 'reads the first entries of an index',
+};
+
+it('no statement reads all deliveries of a sink to find those of a lead', async () => {
+  const store = new PostgresStore();
+  await LedgerUnderTest.with(store.open, 'crm');
+  const faults = [...(await plansIn(store))].filter(([, plan]) => readsOfSink(plan).length > 0);
+  expect(faults.map(([name]) => name).sort()).toEqual(Object.keys(MAY_READ_SINK).sort());
+});
 
 it('status and lists read the index of what they show', async () => {
   const store = new PostgresStore();

@@ -1,11 +1,13 @@
 import { expect, it } from 'vitest';
 import { alertQueriesContract } from '../ledger/contract/alert-queries.ts';
+import { sinkActivityContract } from '../ledger/contract/sink-activity.ts';
 import { speedToLeadContract } from '../ledger/contract/speed-to-lead.ts';
-import { changedLead, LedgerUnderTest } from '../ledger/ledger-under-test.ts';
-import { postgresStore } from './postgres-store.ts';
+import { changedLead, delivered, HOUR, LedgerUnderTest } from '../ledger/ledger-under-test.ts';
+import { PostgresStore, postgresStore } from './postgres-store.ts';
 
 alertQueriesContract(postgresStore);
 speedToLeadContract(postgresStore);
+sinkActivityContract(postgresStore);
 
 it('the newest contents are the current ones of leads that are not erased, newest first', async () => {
   const on = await LedgerUnderTest.with(postgresStore(), 'crm');
@@ -17,6 +19,23 @@ it('the newest contents are the current ones of leads that are not erased, newes
     { id: 'none:main:3:1', leadId: 3n, version: 1 },
   ]);
   expect(await on.ledger.newestContents(1)).toHaveLength(1);
+});
+
+it('the sums of attempts are added up, say the same, and are removed after a week', async () => {
+  const store = new PostgresStore();
+  const on = await LedgerUnderTest.with(store.open, 'crm');
+  await on.list([1, 2, 3]);
+  for (let n = 0; n < 3; n += 1) await on.attemptAll('crm', delivered, { window: 1 });
+  const rows = () => store.query('SELECT 1 AS slot FROM _sink_activity');
+  const activity = () => on.ledger.sinkActivity('crm', { now: on.clock.now(), periodMs: HOUR, stepMs: HOUR });
+  const before = await activity();
+  expect(await rows()).toHaveLength(3);
+  await on.ledger.checkpointLog();
+  expect(await rows()).toHaveLength(1);
+  expect(await activity()).toEqual(before);
+  on.clock.jump(9 * 24 * HOUR);
+  await on.ledger.checkpointLog();
+  expect(await rows()).toEqual([]);
 });
 
 it('the last polls are those of all sources, newest first, also the running one', async () => {

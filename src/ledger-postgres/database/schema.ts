@@ -291,4 +291,8 @@ export const migrations: readonly string[] = [
   CREATE INDEX _deliveries_retrying ON _deliveries (sink_no, next_attempt_at) INCLUDE (first_attempt_at) WHERE state = 'pending' AND reason IS NOT NULL;
   DROP INDEX _deliveries_by_sink;
   `,
+  `
+  -- The leads of a source in the order in which they were first seen.
+  CREATE INDEX _versions_first ON _versions (source, valid_from, version_no) WHERE version = 1;
+  `,
 ];

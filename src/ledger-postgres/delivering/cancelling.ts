@@ -73,8 +73,8 @@ const isOfChange = (alias: string) => `${alias}.version_no > coalesce(
  * Whether the replay replaced a delivery that waited for a retry, and no other delivery has taken its place since. The replaced delivery did
  * not belong to a replay itself, unless it carried a change that the sink was owed.
  */
-const REPLACED_ANOTHER = `EXISTS (SELECT 1 FROM ${others('o')} AND o.delivery_no < d.delivery_no AND o.state = 'skipped' AND o.reason = '${REPLACED}'
-  AND (o.replay = 0 OR (${isOfChange('o')} AND ($2::boolean OR NOT EXISTS (SELECT 1 FROM ${others('h')} AND h.state = 'delivered'))))
+const REPLACED_ANOTHER = `EXISTS (SELECT 1 FROM ${others('o')} AND o.delivery_no < d.delivery_no AND coalesce(o.state, '') = 'skipped' AND o.reason = '${REPLACED}'
+  AND (o.replay = 0 OR (${isOfChange('o')} AND ($2::boolean OR NOT EXISTS (SELECT 1 FROM ${others('h')} AND coalesce(h.state, '') = 'delivered'))))
   AND NOT EXISTS (SELECT 1 FROM ${others('f')} AND f.delivery_no > o.delivery_no AND f.delivery_no <> d.delivery_no
     AND (f.state <> 'skipped' OR f.discarded = 1) AND (f.replay = 0 OR f.state = 'delivered')))`;
 
@@ -96,7 +96,7 @@ const NEXT = statement<{ delivery_no: number }>(
   `SELECT delivery_no FROM _deliveries WHERE sink_no = $1 AND state = 'pending' AND replay > 0 AND delivery_no > $2 ORDER BY delivery_no LIMIT $3`,
 );
 
-// coalesce() rules out the index of all pending deliveries.
+// coalesce() rules out the indexes of all deliveries in a state.
 const REPLAYED = statement<ReplayedRow>(
   'replayed',
   `SELECT d.delivery_no, d.batch_no,

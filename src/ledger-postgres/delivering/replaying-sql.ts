@@ -23,12 +23,12 @@ const MEETS_RESULT = `($6::text[] IS NULL OR d.state = ANY ($6) OR (d.state = 's
 
 /**
  * Whether the lead has content, and was first seen or changed in the period. A destination that lost its data from that period lacks both
- * kinds of leads. If the fourth parameter is true, one of the lead's deliveries to the sink must also meet the conditions.
+ * kinds of leads. OFFSET makes PostgreSQL look the lead's deliveries up in place of reading all of the sink. If the fourth parameter is true, one of the lead's deliveries to the sink must also meet the conditions.
  */
 const MATCHES = `${HAS_CONTENT} AND ($1::text IS NULL OR v.source = $1)
   AND (v.first_seen_at >= $2::bigint AND v.first_seen_at < $3::bigint OR v.valid_from >= $2 AND v.valid_from < $3)
   AND (NOT $4::boolean OR EXISTS (SELECT 1 FROM _versions w JOIN _deliveries d ON d.version_no = w.version_no
-    WHERE w.source = v.source AND w.id = v.id AND d.sink_no = $5::int AND d.event <> 'erased' AND ${MEETS_RESULT}))`;
+    WHERE w.source = v.source AND w.id = v.id AND d.sink_no = $5::int AND d.event <> 'erased' AND ${MEETS_RESULT} OFFSET 0))`;
 
 const COLUMNS = 'v.version_no AS at, l.version_no, v.source, v.id::text AS id';
 

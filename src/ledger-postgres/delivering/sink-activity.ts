@@ -7,7 +7,7 @@ import {
   noAttempts,
   SAME_HOLD_MS,
   SLOT_MS,
-} from '../../ledger/database/attempt-sums.ts';
+} from '../../ledger/rules/attempt-sums.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 

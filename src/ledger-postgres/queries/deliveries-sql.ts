@@ -70,5 +70,5 @@ export const DELIVERIES = statement<RawDelivery & MadeAttempts>(
 export const COUNT_DUE = statement<{ due: number }>(
   'count-due',
   `SELECT count(*) AS due FROM (SELECT 1 FROM _deliveries WHERE sink_no = (SELECT sink_no FROM _sinks WHERE sink = $1)
-   AND state = 'pending' AND batch_no IS NULL AND next_attempt_at <= $2 LIMIT $3) n`,
+   AND state = 'pending' AND batch_no IS NULL AND next_attempt_at <= $2 ORDER BY next_attempt_at, delivery_no LIMIT $3) n`,
 );

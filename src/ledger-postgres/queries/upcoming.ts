@@ -34,8 +34,8 @@ const content = (validFrom: string) =>
 const LEADS = statement<{ source: string; version_no: number }>(
   'upcoming-leads',
   `SELECT l.source, l.version_no FROM _sources o JOIN _leads l ON l.source = o.source AND l.id = $1::bigint
-   WHERE ($2::text IS NULL OR o.source = $2) AND (${HAS_CONTENT} OR EXISTS (SELECT 1 FROM _deliveries d JOIN _sinks s ON s.sink_no = d.sink_no
-     WHERE d.version_no = l.version_no AND d.event = 'erased' AND s.sink = $3)) ORDER BY l.source`,
+   WHERE ($2::text IS NULL OR o.source = $2) AND (${HAS_CONTENT} OR EXISTS (SELECT 1 FROM _deliveries d WHERE d.version_no = l.version_no
+     AND d.sink_no = (SELECT s.sink_no FROM _sinks s WHERE s.sink = $3) AND d.event = 'erased' OFFSET 0)) ORDER BY l.source`,
 );
 
 const VERSION = statement<VersionRow>(

@@ -5,15 +5,14 @@ import {
   type AttemptedBatch,
   type AttemptSums,
   addBatch,
+  KEPT_MS,
   MAX_HOLDS,
   noAttempts,
   SAME_HOLD_MS,
   SLOT_MS,
-} from './attempt-sums.ts';
+} from '../rules/attempt-sums.ts';
 import type { WriteBehind } from './transactions.ts';
 
-/** Time for which sums are kept, in ms: a week, and one day more, so that the last week is always complete. */
-const KEPT_MS = 8 * 86_400_000;
 /** The sums of a period, as read in the open transaction. */
 interface OpenSlot {
   readonly sinkNo: number;

@@ -1,11 +1,9 @@
 import type Database from 'better-sqlite3';
-import type { Percentiles, Speed } from '../contract/page-rows.ts';
+import type { Speed } from '../contract/page-rows.ts';
 import { IS_NEW_LEAD } from '../schema/views.ts';
+import { type Arrival, sampleOf, speedOf } from '../rules/speed.ts';
 
 const HOUR_MS = 3_600_000;
-/** Maximum number of leads measured. If there are more leads, `Measures` takes a sample that is spread evenly over the period. */
-const MAX_SAMPLE = 1_000;
-
 /** Counts and measures the leads of a period. Uses indexes and does a bounded amount of work. */
 export class Measures {
   readonly #db: Database.Database;
@@ -39,34 +37,19 @@ export class Measures {
       .prepare<[], { sink_no: number; sink: string }>('SELECT sink_no, sink FROM _sinks')
       .all();
     const bySink = Map.groupBy(arrivals, ({ sinkNo }) => sinkNo);
-    return sinks.map(({ sink_no, sink }) => {
-      const rows = bySink.get(sink_no) ?? [];
-      const created = rows.flatMap(({ created, delivered }) =>
-        created === null ? [] : [delivered - created],
-      );
-      return {
-        sink,
-        leads: rows.length,
-        seenToDelivered: percentiles(rows.map(({ seen, delivered }) => delivered - seen)),
-        createdToDelivered: percentiles(created),
-      };
-    });
+    return sinks.map(({ sink_no, sink }) => speedOf(sink, bySink.get(sink_no) ?? []));
   }
 
   /** Returns how fast leads that were first seen since a time were delivered to one sink, as `speed` does for all sinks. */
   speedOf(sink: string, since: Date): Speed {
     const own = this.speed(since).find((one) => one.sink === sink);
-    return own ?? { sink, leads: 0, seenToDelivered: undefined, createdToDelivered: undefined };
+    return own ?? speedOf(sink, []);
   }
 
   #sampleSince(since: Date): number[] {
     const firsts = this.#sources().map((source) => this.#sql.firstSince.get(source, since.getTime()));
     const first = Math.min(...firsts.filter((no) => no !== undefined));
-    const last = this.#sql.newest.get() ?? 0;
-    if (first > last) return [];
-    const versions = last - first + 1;
-    const step = Math.max(1, versions / MAX_SAMPLE);
-    return Array.from({ length: Math.ceil(versions / step) }, (_, n) => Math.floor(first + n * step));
+    return sampleOf(first, this.#sql.newest.get() ?? 0);
   }
 
   #sources(): string[] {
@@ -88,22 +71,11 @@ function prepare(db: Database.Database) {
       .pluck(),
     newest: db.prepare<[], number | null>('SELECT max(version_no) FROM _versions').pluck(),
     // One statement for the whole sample: SQLite would compile a statement with a join again for each version (docs/decisions/0011).
-    arrivals: db.prepare<
-      [string],
-      { sinkNo: number; seen: number; created: number | null; delivered: number }
-    >(
+    arrivals: db.prepare<[string], Arrival>(
       `SELECT d.sink_no AS sinkNo, v.first_seen_at AS seen, v.created_at AS created, d.settled_at AS delivered
        FROM json_each(?) s CROSS JOIN _versions v ON v.version_no = s.value JOIN _sources o ON o.source = v.source
        CROSS JOIN _deliveries d ON d.version_no = v.version_no
        WHERE v.version = 1 AND d.state = 'delivered' AND ${IS_NEW_LEAD}`,
     ),
   };
-}
-
-/** Returns percentiles by the nearest-rank method. */
-function percentiles(values: number[]): Percentiles | undefined {
-  const sorted = values.sort((a, b) => a - b);
-  const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1];
-  const [p50, p95] = [at(0.5), at(0.95)];
-  return p50 === undefined || p95 === undefined ? undefined : { p50, p95 };
 }

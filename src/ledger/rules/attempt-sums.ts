@@ -2,6 +2,8 @@ import type { Outcome } from '../../leads/outcome.ts';
 
 /** Length of the period for which the attempts of a sink are summed up, in ms. */
 export const SLOT_MS = 600_000;
+/** Time for which sums are kept, in ms: a week, and one day more, so that the last week is always complete. */
+export const KEPT_MS = 8 * 86_400_000;
 /** Maximum number of holds and pauses that are kept for each sink. */
 export const MAX_HOLDS = 100;
 /** Maximum time between two holds that count as one, in ms. A destination may request a pause of one second every few seconds. */
@@ -59,6 +61,14 @@ export function addSums(sums: AttemptSums, more: AttemptSums): void {
   for (const [key, count] of Object.entries(more.outcomes)) add(sums.outcomes, key, count);
   for (const [reason, count] of Object.entries(more.reasons)) addReason(sums, reason, count);
   for (const [step, count] of Object.entries(more.durations)) add(sums.durations, step, count);
+}
+
+/** Adds the counts and the row numbers of `more`, which covers the same period. */
+export function mergeSums(sums: AttemptSums, more: AttemptSums): void {
+  addSums(sums, more);
+  if (more.first === null || more.last === null) return;
+  sums.first = Math.min(sums.first ?? more.first, more.first);
+  sums.last = Math.max(sums.last ?? more.last, more.last);
 }
 
 function addReason({ reasons }: AttemptSums, reason: string, count: number): void {
