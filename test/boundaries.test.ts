@@ -129,6 +129,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'rules/delivery-rows.ts',
       'rules/divide-into-batches.ts',
       'rules/erasure-progress.ts',
+      'rules/find-leads.ts',
       'rules/listed-content.ts',
       'rules/loaded-delivery.ts',
       'rules/newest-contents.ts',

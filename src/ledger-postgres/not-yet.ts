@@ -4,7 +4,6 @@ import { LedgerError } from '../ledger/contract/ledger-error.ts';
 /** The methods that a ledger in PostgreSQL does not have yet. */
 const MISSING = [
   'scrub',
-  'findLeads',
   'rejected',
   'rejectedText',
   'feedCursor',

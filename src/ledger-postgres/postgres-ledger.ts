@@ -19,6 +19,7 @@ import { notYet } from './not-yet.ts';
 import { controlOf } from './postgres-control.ts';
 import { personsOf } from './postgres-persons.ts';
 import { countDue, newestDeliveries } from './queries/deliveries.ts';
+import { findLeads } from './queries/find-leads.ts';
 import { polledHours } from './queries/polled-hours.ts';
 import { newestContents, recentAttempts } from './queries/recent.ts';
 import { sinkActivity } from './queries/sink-activity.ts';
@@ -192,6 +193,7 @@ function queriesOf(access: PostgresAccess) {
     countDue: (sink, now, most) => access.ask((tx) => countDue(tx, sink, now, most)),
     deliveries: (filter, page) => access.ask((tx) => newestDeliveries(tx, filter, page)),
     trace: (lead, source) => access.ask((tx) => trace(tx, lead, source)),
+    findLeads: (search, limit) => access.ask((tx) => findLeads(tx, search, limit)),
     upcoming: (sink, lead, source) => access.ask((tx) => upcoming(tx, sink, lead, source)),
     sentPending: (sink) => access.ask((tx) => sentPending(tx, sink)),
     polledHours: (source, from) => access.ask((tx) => polledHours(tx, source, from)),

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { alertQueriesContract } from '../ledger/contract/alert-queries.ts';
+import { findingContract } from '../ledger/contract/finding.ts';
 import { sinkActivityContract } from '../ledger/contract/sink-activity.ts';
 import { speedToLeadContract } from '../ledger/contract/speed-to-lead.ts';
 import { changedLead, delivered, HOUR, LedgerUnderTest } from '../ledger/ledger-under-test.ts';
@@ -8,6 +9,7 @@ import { PostgresStore, postgresStore } from './postgres-store.ts';
 alertQueriesContract(postgresStore);
 speedToLeadContract(postgresStore);
 sinkActivityContract(postgresStore);
+findingContract(postgresStore);
 
 it('the newest contents are the current ones of leads that are not erased, newest first', async () => {
   const on = await LedgerUnderTest.with(postgresStore(), 'crm');

@@ -1,12 +1,7 @@
 import type Database from 'better-sqlite3';
-import { contactMatcher, contactOf } from '../../leads/find-contact.ts';
 import type { FoundLead, FoundLeads, PersonSearch } from '../contract/page-rows.ts';
+import { ContactSearch } from '../rules/find-leads.ts';
 import { LeadList } from './lead-list.ts';
-
-/** Maximum number of versions read for one answer. */
-const MAX_CONTENTS = 20_000;
-/** Maximum total length of these versions, in UTF-16 code units. The last version may exceed it. */
-const MAX_CHARACTERS = 40_000_000;
 
 interface ContentRow {
   no: bigint;
@@ -28,35 +23,29 @@ export class FindLeads {
   }
 
   /** Returns the leads that match. Reads a limited number of versions. A search text that is too short matches nothing. */
-  find({ text, source, before }: PersonSearch, limit: number): FoundLeads {
-    const matches = contactMatcher(text) ?? (() => false);
+  find(search: PersonSearch, limit: number): FoundLeads {
+    const reading = new ContactSearch(search);
     const rows: FoundLead[] = [];
-    let [contents, characters] = [0, 0];
-    for (const row of this.#sql.contents.iterate(before ?? Number.MAX_SAFE_INTEGER)) {
-      contents += 1;
-      characters += row.raw.length;
-      // Not in SQL, so that versions from other sources count towards the maximum.
-      const contact = source === undefined || row.source === source ? contactOf(row.raw) : undefined;
-      if (contact && matches(contact) && !this.#hasNewerMatch(row, matches)) {
+    // Not only those of the source that is asked for, so that versions from other sources count towards the maximum.
+    for (const row of this.#sql.contents.iterate(search.before ?? Number.MAX_SAFE_INTEGER)) {
+      const contact = reading.read(row);
+      if (contact && !this.#hasNewerMatch(row, reading)) {
         const lead = this.#list.one(row.source, row.id);
         if (lead) rows.push({ ...lead, ...contact, matchedVersion: Number(row.version) });
       }
-      if (rows.length === limit || contents === MAX_CONTENTS || characters > MAX_CHARACTERS)
-        return { rows, contents, next: { before: Number(row.no), at: Number(row.validFrom) } };
+      if (rows.length === limit || reading.isFull)
+        return {
+          rows,
+          contents: reading.contents,
+          next: { before: Number(row.no), at: Number(row.validFrom) },
+        };
     }
-    return { rows, contents, next: undefined };
+    return { rows, contents: reading.contents, next: undefined };
   }
 
   /** Whether a newer version of the lead also matches. If so, the lead was found through that version, in this answer or an earlier one. */
-  #hasNewerMatch(
-    { source, id, version }: ContentRow,
-    matches: NonNullable<ReturnType<typeof contactMatcher>>,
-  ): boolean {
-    for (const raw of this.#sql.newer.all(source, id, version)) {
-      const contact = contactOf(raw);
-      if (contact && matches(contact)) return true;
-    }
-    return false;
+  #hasNewerMatch({ source, id, version }: ContentRow, reading: ContactSearch): boolean {
+    return this.#sql.newer.all(source, id, version).some((raw) => reading.match(raw) !== undefined);
   }
 }
 
