@@ -74,22 +74,30 @@ export function pausedSink({ name, health, pending }: SinkFacts, options: TextOp
   );
 }
 
+/** The dead deliveries of a sink. Without `deadSince`, the text does not say when they became dead. */
+interface DeadFacts extends Pick<SinkFacts, 'name' | 'dead'> {
+  readonly deadReason: DeadReason | undefined;
+  readonly deadSince?: Date | undefined;
+  readonly lastDeadAt?: Date | undefined;
+}
+
 /** Finds dead deliveries. */
-export function deadLeads(
-  {
-    name,
-    dead,
-    deadReason,
-  }: Pick<SinkFacts, 'name' | 'dead'> & { readonly deadReason: DeadReason | undefined },
-  { command }: TextOptions,
-): Found {
+export function deadLeads(facts: DeadFacts, { command, now }: TextOptions): Found {
+  const { name, dead, deadReason } = facts;
   if (dead === 0) return undefined;
   return problem(
     'deliveries_dead',
     name,
-    `${name}: ${countOf(dead, 'dead delivery')}${reasonPart(dead, deadReason)}`,
+    `${name}: ${countOf(dead, 'dead delivery')}${now ? timesPart(facts, now) : ''}${reasonPart(dead, deadReason)}`,
     `${command(`deliveries --sink ${name} --state dead`)} shows why; ${command(`retry --sink ${name} --state dead`)} tries again once the cause is fixed; ${command(`discard --sink ${name} --note TEXT`)} gives them up.`,
   );
+}
+
+/** Returns since when deliveries are dead, and the age of the last one if there are several. */
+function timesPart({ dead, deadSince, lastDeadAt }: DeadFacts, now: Date): string {
+  if (!deadSince) return '';
+  const last = dead > 1 && lastDeadAt ? `, the last ${printAge(lastDeadAt, now)}` : '';
+  return ` since ${printMomentAndAge(deadSince, now)}${last}`;
 }
 
 function reasonPart(dead: number, most: DeadReason | undefined): string {

@@ -4,7 +4,7 @@ import type { PollRow } from '../../src/ledger/contract/status-rows.ts';
 import { evaluateConditions } from '../../src/status/alert-conditions.ts';
 import { findProblems } from '../../src/status/find-problems.ts';
 import { commandInText } from '../../src/status/problem.ts';
-import { heldSink } from '../../src/status/problem-checks.ts';
+import { deadLeads, heldSink } from '../../src/status/problem-checks.ts';
 import { findSourceProblems } from '../../src/status/source-problems.ts';
 import { anObservation, aSink, aSource, DEFAULTS, NAMES, NOW } from './an-observation.ts';
 
@@ -95,6 +95,7 @@ test.each([
       ...sink,
       sink: 'crm',
       active: true,
+      deadSince: undefined,
       delivered: 0,
       skipped: 0,
       leftOut: 0,
@@ -117,6 +118,19 @@ test.each([
   },
 );
 
+test.each([
+  [1, 'crm: 1 dead delivery since 2026-11-20T09:55:00Z (5 min ago): It says no.'],
+  [10, 'crm: 10 dead deliveries since 2026-11-20T09:55:00Z (5 min ago), the last 24 s ago: It says no.'],
+])('%i dead: the problem says since when, and when the last one died', (dead, message) => {
+  const sink = aSink({ dead, deadReason: { reason: 'It says no.', deliveries: dead } });
+  const times = {
+    deadSince: new Date(now.getTime() - 300_000),
+    lastDeadAt: new Date(now.getTime() - 24_000),
+  };
+  expect(deadLeads({ ...sink, ...times }, { command: commandInText, now })?.message).toBe(message);
+  expect(deadLeads({ ...sink, ...times }, { command: commandInText })?.message).not.toContain('since');
+});
+
 test('the pages leave out the commands for which they have a button or a link', () => {
   const given = {
     now,
@@ -130,7 +144,8 @@ test('the pages leave out the commands for which they have a button or a link', 
   };
   const health = { ...HEALTHY, heldSince: NOW, probeAt: new Date(now.getTime() + 8_000) };
   const counts = { pending: 3, delivered: 0, dead: 0, skipped: 0, leftOut: 0, replays: 0 };
-  const sink = { ...counts, sink: 'crm', active: true, health, retrying: undefined };
+  const none = { deadReason: undefined, deadSince: undefined, lastDeadAt: undefined };
+  const sink = { ...counts, ...none, sink: 'crm', active: true, health, retrying: undefined };
   const source = {
     source: 'main',
     leads: 80,
@@ -148,7 +163,7 @@ test('the pages leave out the commands for which they have a button or a link', 
         name: 'crm',
         state: 'held',
         config: undefined,
-        status: { ...sink, oldestOwedAt: undefined, dueSince: undefined, deadReason: undefined },
+        status: { ...sink, oldestOwedAt: undefined, dueSince: undefined },
       },
     ],
     given,
@@ -263,6 +278,7 @@ test('an alert says what the status says, but for how long ago it was', () => {
     ...sink,
     sink: 'crm',
     active: true,
+    deadSince: undefined,
     delivered: 0,
     skipped: 0,
     leftOut: 0,

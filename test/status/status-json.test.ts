@@ -14,6 +14,8 @@ function aView(state: SinkView['state'], isHeld: boolean): SinkView {
     active: true,
     pending: 2,
     deadReason: undefined,
+    deadSince: undefined,
+    lastDeadAt: undefined,
     dead: 0,
     delivered: 0,
     skipped: 0,

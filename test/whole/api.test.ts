@@ -69,7 +69,7 @@ test('the API shows what happened to each lead, and retries what failed once the
       code: 'deliveries_dead',
       severity: 'critical',
       about: 'crm',
-      message: expect.stringMatching(/^crm: 1 dead delivery: /),
+      message: expect.stringMatching(/^crm: 1 dead delivery since \S+Z \(\d+ \w+ ago\): /),
     },
   ]);
   // All leads existed before leadsync did, so they say nothing about its speed.

@@ -47,6 +47,7 @@ async function sinkStatus(tx: Transaction, row: SinkRow): Promise<SinkStatus> {
   return {
     ...(await backlogOf(tx, row)),
     deadReason: counts.dead > 0 ? await deadReason(tx, sinkNo) : undefined,
+    ...(await deadTimes(tx, sinkNo)),
     delivered: counts.delivered,
     skipped: counts.skipped,
     leftOut: (await tx.first(LEFT_OUT_SINCE, [sinkNo, deliveredAt, LEFT_OUT]))?.leads ?? 0,
@@ -59,6 +60,12 @@ async function sinkStatus(tx: Transaction, row: SinkRow): Promise<SinkStatus> {
 /** Returns the most frequent reason among the last 1,000 dead deliveries of a sink. */
 function deadReason(tx: Transaction, sinkNo: number): Promise<DeadReason | undefined> {
   return tx.first(DEAD_REASON, [sinkNo]);
+}
+
+/** Returns when the first and the most recent of the present dead deliveries of a sink became dead. */
+async function deadTimes(tx: Transaction, sinkNo: number) {
+  const { since, last } = (await tx.first(DEAD_TIMES, [sinkNo])) ?? {};
+  return { deadSince: dateOf(since), lastDeadAt: dateOf(last) };
 }
 
 async function retrying(tx: Transaction, sinkNo: number): Promise<Retrying | undefined> {
@@ -166,6 +173,10 @@ const DEAD_REASON = statement<DeadReason>(
   'dead-reason',
   `SELECT coalesce(reason, '') AS reason, count(*) AS deliveries FROM (SELECT reason FROM _deliveries
      WHERE sink_no = $1 AND state = 'dead' ORDER BY settled_at DESC LIMIT 1000) n GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1`,
+);
+const DEAD_TIMES = statement<{ since: number | null; last: number | null }>(
+  'dead-times',
+  `SELECT min(settled_at) AS since, max(settled_at) AS last FROM _deliveries WHERE sink_no = $1 AND state = 'dead'`,
 );
 const REPLAYS = statement<{ deliveries: number }>(
   'pending-replays',

@@ -95,6 +95,10 @@ export interface DeadReason {
 export interface SinkStatus extends Backlog {
   /** Undefined if no delivery is dead. */
   readonly deadReason: DeadReason | undefined;
+  /** When the first of the present dead deliveries became dead; undefined if no delivery is dead. */
+  readonly deadSince: Date | undefined;
+  /** When the most recent of them became dead. */
+  readonly lastDeadAt: Date | undefined;
   readonly delivered: number;
   readonly skipped: number;
   /** The number of leads that `where` has left out since a lead was last delivered. Counts only the last 1,000 skipped leads. */

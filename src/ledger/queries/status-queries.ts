@@ -101,6 +101,8 @@ export class StatusQueries {
     return this.#rows.all().map((row) => ({
       ...this.#backlog(row),
       deadReason: row.counts.dead > 0 ? this.deadReason(row.name) : undefined,
+      deadSince: dateOf(this.#sql.firstDead.get(row.sinkNo)),
+      lastDeadAt: dateOf(this.#sql.lastDead.get(row.sinkNo)),
       delivered: row.counts.delivered,
       skipped: row.counts.skipped,
       leftOut: this.#sql.leftOut.get(row.sinkNo, row.health.lastDeliveredAt?.getTime() ?? 0, LEFT_OUT) ?? 0,
@@ -187,6 +189,16 @@ function prepare(db: Database.Database) {
       `SELECT coalesce(reason, '') AS reason, count(*) AS deliveries FROM (SELECT reason FROM _deliveries
          WHERE sink_no = (SELECT sink_no FROM _sinks WHERE sink = ?) AND state = 'dead' ORDER BY settled_at DESC LIMIT 1000) GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1`,
     ),
+    firstDead: db
+      .prepare<[number], number | null>(
+        "SELECT min(settled_at) FROM _deliveries WHERE sink_no = ? AND state = 'dead'",
+      )
+      .pluck(),
+    lastDead: db
+      .prepare<[number], number | null>(
+        "SELECT max(settled_at) FROM _deliveries WHERE sink_no = ? AND state = 'dead'",
+      )
+      .pluck(),
     replays: db
       .prepare<[number], number>(
         "SELECT count(*) FROM _deliveries WHERE sink_no = ? AND state = 'pending' AND replay > 0",

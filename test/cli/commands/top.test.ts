@@ -112,7 +112,7 @@ describe('leadsync top --once', () => {
     expect(stdout).toMatch(
       /^leadsync \S+ {2}NOT RUNNING .*\n\nNo leadsync is running on this data directory/,
     );
-    expect(stdout).toContain('crm: 1 dead delivery: It says no.');
+    expect(stdout).toMatch(/^crm: 1 dead delivery since .*: It says no\.$/m);
     expect(stdout).toContain('drop has been paused since');
   });
 

@@ -45,6 +45,22 @@ export function alertQueriesContract(store: () => OpenLedger): void {
       });
     });
 
+    it('the status shows since when deliveries are dead, and when the last one died', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
+      await on.list([1, 2]);
+      expect((await on.ledger.status()).sinks[0]).toMatchObject({
+        deadSince: undefined,
+        lastDeadAt: undefined,
+      });
+      const deadSince = on.clock.now();
+      await on.attemptAll('crm', refused, { window: 1, max: 1 });
+      on.clock.jump(MINUTE);
+      await on.attemptAll('crm', refused);
+      const [crm, drop] = (await on.ledger.status()).sinks;
+      expect(crm).toMatchObject({ dead: 2, deadSince, lastDeadAt: on.clock.now() });
+      expect(drop).toMatchObject({ dead: 0, deadSince: undefined, lastDeadAt: undefined });
+    });
+
     it('they name the most frequent reason of the dead deliveries, as the status does', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       const reason = async () => {
