@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Speed } from '../contract/page-rows.ts';
 import { IS_NEW_LEAD } from '../schema/views.ts';
-import { type Arrival, sampleOf, speedOf } from '../rules/speed.ts';
+import { type Arrival, MAX_SAMPLE, sampleOf, speedOf } from '../rules/speed.ts';
 
 const HOUR_MS = 3_600_000;
 /** Counts and measures the leads of a period. Uses indexes and does a bounded amount of work. */
@@ -46,10 +46,27 @@ export class Measures {
     return own ?? speedOf(sink, []);
   }
 
+  /** Returns versions that are spread evenly. If there are many, begins after the first import of each source, whose leads are not new. */
   #sampleSince(since: Date): number[] {
-    const firsts = this.#sources().map((source) => this.#sql.firstSince.get(source, since.getTime()));
-    const first = Math.min(...firsts.filter((no) => no !== undefined));
-    return sampleOf(first, this.#sql.newest.get() ?? 0);
+    const last = this.#sql.newest.get() ?? 0;
+    const all = this.#firstVersion(() => since.getTime());
+    const isSample = last - all >= MAX_SAMPLE;
+    const first = isSample
+      ? this.#firstVersion((source) => Math.max(since.getTime(), this.#importedUntil(source)))
+      : all;
+    return sampleOf(first, last);
+  }
+
+  /** Returns the first version of leads that were first seen at or after a time, which can differ for each source. */
+  #firstVersion(from: (source: string) => number): number {
+    const firsts = this.#sources().map((source) => this.#sql.firstSince.get(source, from(source)));
+    return Math.min(...firsts.filter((no) => no !== undefined));
+  }
+
+  /** Returns when the first poll of a source ended, in ms, if it recorded leads; otherwise 0. */
+  #importedUntil(source: string): number {
+    const ended = this.#sql.firstImport.get(source);
+    return ended === undefined ? 0 : Date.parse(ended) + 1;
   }
 
   #sources(): string[] {
@@ -67,6 +84,13 @@ function prepare(db: Database.Database) {
     firstSince: db
       .prepare<[string, number], number>(
         `SELECT version_no ${firsts} ORDER BY valid_from, version_no LIMIT 1`,
+      )
+      .pluck(),
+    firstImport: db
+      .prepare<[string], string>(
+        `SELECT p.finished_at FROM _sources o CROSS JOIN polls p WHERE o.source = ? AND p.finished_at IS NOT NULL
+           AND p.poll_id = (SELECT poll_id FROM _versions INDEXED BY _versions_first WHERE version = 1 AND source = o.source ORDER BY valid_from LIMIT 1)
+           AND unixepoch(p.started_at, 'subsec') * 1000 <= o.first_listed_at`,
       )
       .pluck(),
     newest: db.prepare<[], number | null>('SELECT max(version_no) FROM _versions').pluck(),

@@ -1,7 +1,7 @@
 import type { Percentiles, Speed } from '../contract/page-rows.ts';
 
 /** Maximum number of leads measured. If there are more leads, the sample is spread evenly over the period. */
-const MAX_SAMPLE = 1_000;
+export const MAX_SAMPLE = 1_000;
 
 /** A new lead that was delivered, with times in ms since 1970. */
 export interface Arrival {
