@@ -1,5 +1,10 @@
 import type { ConfigValue } from '../config/contract/config.ts';
-import type { ActivityRequest, AttemptTotals, SinkActivity } from '../ledger/contract/sink-activity.ts';
+import type {
+  ActivityRequest,
+  AttemptTotals,
+  SinkActivity,
+  SinkAttempt,
+} from '../ledger/contract/sink-activity.ts';
 import { iso } from './json-values.ts';
 import { sinkOverview, speedJson } from './status-json.ts';
 import type { SinkView } from './status-view.ts';
@@ -69,24 +74,29 @@ export function sinkDetail(view: SinkView, { period, now, activity, values }: De
     })),
     reasons: parts.reasons.map((group) => ({ ...group })),
     reasons_complete: !parts.hasMoreReasons,
-    recent: parts.recent.map((attempt) => ({
-      delivery_id: attempt.delivery,
-      source: attempt.source,
-      lead_id: attempt.lead,
-      started_at: attempt.startedAt.toISOString(),
-      duration_ms: attempt.durationMs,
-      outcome: attempt.outcome,
-      http_status: attempt.httpStatus ?? null,
-      error: attempt.error ?? null,
-      times: attempt.times,
-      last_started_at: iso(attempt.lastAt),
-      has_answer: attempt.hasAnswer,
-    })),
+    recent: parts.recent.map(attemptJson),
+    recent_failed: parts.recentFailed.map(attemptJson),
   };
 }
 
 /** The description of one sink. */
 export type SinkDetail = ReturnType<typeof sinkDetail>;
+
+function attemptJson(attempt: SinkAttempt) {
+  return {
+    delivery_id: attempt.delivery,
+    source: attempt.source,
+    lead_id: attempt.lead,
+    started_at: attempt.startedAt.toISOString(),
+    duration_ms: attempt.durationMs,
+    outcome: attempt.outcome,
+    http_status: attempt.httpStatus ?? null,
+    error: attempt.error ?? null,
+    times: attempt.times,
+    last_started_at: iso(attempt.lastAt),
+    has_answer: attempt.hasAnswer,
+  };
+}
 
 function totalsJson({ delivered, refused, unavailable, duration }: AttemptTotals) {
   const all = delivered + refused + unavailable;
@@ -122,5 +132,6 @@ function nothing(sink: string, period: Period, now: Date): SinkActivity {
     reasons: [],
     hasMoreReasons: false,
     recent: [],
+    recentFailed: [],
   };
 }

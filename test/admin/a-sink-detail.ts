@@ -45,6 +45,7 @@ export function aSinkDetail(
     last_started_at: outcome === 'unavailable' ? before(8) : null,
     has_answer: outcome === 'refused',
   });
+  const failed = [attempt(1, 'unavailable', 503), attempt(2, 'refused', 422)];
   return {
     ...sink,
     at: now.toISOString(),
@@ -112,11 +113,7 @@ export function aSinkDetail(
       created_to_delivered_p95_seconds: 31,
     },
     reasons_complete: true,
-    recent: [
-      attempt(0, 'delivered', 200),
-      attempt(1, 'unavailable', 503),
-      attempt(2, 'refused', 422),
-      ...[3, 4, 5].map((n) => attempt(n, 'delivered', 200)),
-    ],
+    recent: [attempt(0, 'delivered', 200), ...failed, ...[3, 4, 5].map((n) => attempt(n, 'delivered', 200))],
+    recent_failed: [...failed, attempt(60, 'refused', 422)],
   };
 }

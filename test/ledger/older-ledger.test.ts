@@ -24,6 +24,7 @@ const DAY = 24 * HOUR;
 
 /** Turns a ledger into one of the previous schema. */
 const AS_BEFORE = `
+  DROP INDEX _attempts_failed;
   DROP TABLE _sink_activity;
   DROP TABLE _sink_holds;
   DROP INDEX _deliveries_discarded;

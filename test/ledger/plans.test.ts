@@ -4,6 +4,7 @@ import type { Order } from '../../src/ledger/contract/page-rows.ts';
 import { PageQueries } from '../../src/ledger/queries/page-queries.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';
 import {
+  aNewLead,
   aSink,
   changedLead,
   delivered,
@@ -51,6 +52,12 @@ const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
   ['SELECT min(owed_at) FROM _deliveries', 'reads the first entry of an index'],
   ['SELECT min(next_attempt_at) AS at FROM _deliveries', 'reads the first entry of an index'],
   ['SELECT max(settled_at) FROM _deliveries', 'reads the last entry of an index'],
+  ['SELECT min(settled_at) FROM _deliveries', 'reads the first entry of an index'],
+  ['SELECT p.finished_at FROM _sources o CROSS JOIN polls p', 'reads the first entry of an index'],
+  [
+    'FROM _attempts a INDEXED BY _attempts_failed',
+    'reads the last 20,000 failed attempts at most, by an index of them',
+  ],
   ["state = 'pending' AND reason IS NOT NULL", 'has an index of what failed and waits'],
   [
     "coalesce(reason, '') AS reason, count(*) AS deliveries",
@@ -133,6 +140,16 @@ describe('the statements of the ledger', () => {
 });
 
 describe('the queries of pages', () => {
+  it('measures all new leads although the first import of their source has more than the sample', async () => {
+    const disk = new SqliteFile();
+    const on = await LedgerUnderTest.with(disk.open, 'crm');
+    await on.list(ids(1, 1_500));
+    on.clock.jump(MINUTE);
+    await on.list([...ids(1, 1_500), ...ids(1_501, 1_520).map((id) => aNewLead(on, id))]);
+    await on.attemptAll('crm', delivered, { max: 2_000 });
+    expect(new PageQueries(disk.connection).speed(new Date(0))).toMatchObject([{ sink: 'crm', leads: 20 }]);
+  });
+
   it('runs as many statements for the times of many leads as of one', async () => {
     const one = await statementsOfSpeed(1);
     expect(one).toBeGreaterThan(2);

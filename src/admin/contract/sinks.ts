@@ -19,6 +19,14 @@ const AttemptTotals = z.object({
   duration_p95_ms: z.number().nullable(),
 });
 
+const SinkAttempt = AttemptRow.extend({
+  delivery_id: z.string(),
+  source: z.string(),
+  lead_id: leadId,
+  /** Whether the ledger has the destination's answer; to read it, reveal the lead. */
+  has_answer: z.boolean(),
+});
+
 /**
  * Everything about one sink: its state, what it has done since `period_start`, what it is owed, and its latest attempts. Contains no lead
  * content.
@@ -73,15 +81,12 @@ export const SinkDetail = SinkOverview.extend({
   /** Whether `reasons` counts all deliveries. If false, it counts only 5,000 of each state. */
   reasons_complete: z.boolean(),
   /** The last attempts, newest first, at most 50. To find them, leadsync reads at most 20,000 attempts, including those of other sinks. */
-  recent: z.array(
-    AttemptRow.extend({
-      delivery_id: z.string(),
-      source: z.string(),
-      lead_id: leadId,
-      /** Whether the ledger has the destination's answer; to read it, reveal the lead. */
-      has_answer: z.boolean(),
-    }),
-  ),
+  recent: z.array(SinkAttempt),
+  /**
+   * The last attempts that failed, newest first, at most 50, however many succeeded since. To find them, leadsync reads at most 20,000 failed
+   * attempts, including those of other sinks.
+   */
+  recent_failed: z.array(SinkAttempt),
 });
 
 export type Period = z.infer<typeof Period>;

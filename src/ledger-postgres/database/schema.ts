@@ -170,6 +170,7 @@ export const migrations: readonly string[] = [
     last_at bigint
   );
   CREATE INDEX _attempts_by_delivery ON _attempts (delivery_no);
+  CREATE INDEX _attempts_failed ON _attempts (attempt_no) WHERE outcome <> 'delivered';
   -- Only erasures look for a batch. Numbers of batches rise with those of attempts, so that this index has next to no size.
   CREATE INDEX _attempts_by_batch ON _attempts USING brin (batch_no) WITH (autosummarize = on);
 

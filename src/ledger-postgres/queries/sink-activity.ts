@@ -45,6 +45,7 @@ export async function sinkActivity(
     dead: await tx.rows(DEAD_REASONS, [sinkNo, MAX_JUDGED, MAX_REASONS]),
     failed: await tx.rows(FAILED_REASONS, [sinkNo, MAX_JUDGED, MAX_REASONS]),
     recent: await recent(tx, sinkNo),
+    recentFailed: await tx.rows(FAILED_ATTEMPTS, [MAX_READ, sinkNo, MAX_RECENT]),
   });
 }
 
@@ -80,13 +81,23 @@ const RANGES = statement<{ first: number; last: number }>(
   `SELECT (a.sums::json ->> 'first')::bigint AS first, (a.sums::json ->> 'last')::bigint AS last FROM _sink_activity a
    WHERE a.sink_no = $1 AND a.sums::json ->> 'last' IS NOT NULL ORDER BY a.from_at DESC, last DESC LIMIT $2`,
 );
-const ATTEMPTS = statement<AttemptRow>(
-  'attempts-of-sink',
-  `SELECT ${DELIVERY_ID} AS delivery, v.source, v.id::text AS lead, a.started_at, a.duration_ms, a.outcome, a.http_status, a.error,
+const attempts = (name: string, condition: string) =>
+  statement<AttemptRow>(
+    name,
+    `SELECT ${DELIVERY_ID} AS delivery, v.source, v.id::text AS lead, a.started_at, a.duration_ms, a.outcome, a.http_status, a.error,
      coalesce(a.answer <> '', false)::int AS answered, a.times, a.last_at
    FROM _attempts a CROSS JOIN LATERAL (SELECT * FROM _deliveries y WHERE y.delivery_no = a.delivery_no OFFSET 0) d
    JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
-   WHERE a.attempt_no BETWEEN $1 AND $2 AND d.sink_no = $3 ORDER BY a.attempt_no DESC LIMIT $4`,
+   WHERE ${condition}`,
+  );
+const ATTEMPTS = attempts(
+  'attempts-of-sink',
+  'a.attempt_no BETWEEN $1 AND $2 AND d.sink_no = $3 ORDER BY a.attempt_no DESC LIMIT $4',
+);
+const FAILED_ATTEMPTS = attempts(
+  'failed-attempts-of-sink',
+  `a.outcome <> 'delivered' AND a.attempt_no > coalesce((SELECT o.attempt_no FROM _attempts o WHERE o.outcome <> 'delivered'
+     ORDER BY o.attempt_no DESC OFFSET $1 LIMIT 1), 0) AND d.sink_no = $2 ORDER BY a.attempt_no DESC LIMIT $3`,
 );
 const HOLDS = statement<HoldRow>(
   'holds-of-sink',

@@ -43,6 +43,8 @@ export interface SinkActivity {
   readonly hasMoreReasons: boolean;
   /** The last attempts, newest first. */
   readonly recent: readonly SinkAttempt[];
+  /** The last attempts that failed, newest first, however many succeeded since. */
+  readonly recentFailed: readonly SinkAttempt[];
 }
 
 /** Attempts by outcome, and how long batches took. `duration` is accurate to 5%, and undefined if there were no batches. */

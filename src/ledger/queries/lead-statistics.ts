@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Speed } from '../contract/page-rows.ts';
-import { IS_NEW_LEAD } from '../schema/views.ts';
 import { type Arrival, MAX_SAMPLE, sampleOf, speedOf } from '../rules/speed.ts';
+import { IS_NEW_LEAD } from '../schema/views.ts';
 
 const HOUR_MS = 3_600_000;
 /** Counts and measures the leads of a period. Uses indexes and does a bounded amount of work. */

@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { ActivityRequest, SinkActivity } from '../contract/sink-activity.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
-import { deliveryId } from '../schema/views.ts';
 import {
   type AttemptRow,
   activityOf,
@@ -17,6 +16,7 @@ import {
   type Slot,
   slotsOf,
 } from '../rules/sink-activity.ts';
+import { deliveryId } from '../schema/views.ts';
 import { Measures } from './lead-statistics.ts';
 
 /** Reads what one sink did. Each query reads a limited number of rows, or counts the entries of an index. */
@@ -49,6 +49,7 @@ export class SinkActivityQueries {
       dead: this.#sql.dead.all(sinkNo, MAX_JUDGED, MAX_REASONS),
       failed: this.#sql.failed.all(sinkNo, MAX_JUDGED, MAX_REASONS),
       recent: this.#recent(sinkNo),
+      recentFailed: this.#sql.failedAttempts.all(MAX_READ, sinkNo, MAX_RECENT),
     });
   }
 
@@ -72,6 +73,12 @@ function prepare(db: Database.Database) {
       `SELECT reason, count(*) AS deliveries, sum(count(*)) OVER () AS "all" FROM (SELECT reason FROM _deliveries INDEXED BY ${index}
        WHERE sink_no = ? AND ${condition} ORDER BY ${order} LIMIT ?) GROUP BY reason ORDER BY deliveries DESC LIMIT ?`,
     );
+  const attempts = (from: string, condition: string) =>
+    `SELECT ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS lead, a.started_at, a.duration_ms, a.outcome, a.http_status, a.error,
+       coalesce(a.answer <> '', 0) AS answered, a.times, a.last_at
+       FROM ${from} CROSS JOIN _deliveries d ON d.delivery_no = a.delivery_no
+       CROSS JOIN _versions v ON v.version_no = d.version_no CROSS JOIN _sinks s ON s.sink_no = d.sink_no
+       WHERE ${condition} AND d.sink_no = ? ORDER BY a.attempt_no DESC LIMIT ?`;
   return {
     slots: db.prepare<[number, number, number], Slot>(
       'SELECT from_at, sums FROM _sink_activity WHERE sink_no = ? AND from_at >= ? AND from_at < ? ORDER BY from_at',
@@ -84,11 +91,14 @@ function prepare(db: Database.Database) {
        WHERE sink_no = ? AND sums ->> '$.last' IS NOT NULL ORDER BY from_at DESC`,
     ),
     attempts: db.prepare<[number, number, number, number], AttemptRow>(
-      `SELECT ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS lead, a.started_at, a.duration_ms, a.outcome, a.http_status, a.error,
-       coalesce(a.answer <> '', 0) AS answered, a.times, a.last_at
-       FROM _attempts a CROSS JOIN _deliveries d ON d.delivery_no = a.delivery_no
-       CROSS JOIN _versions v ON v.version_no = d.version_no CROSS JOIN _sinks s ON s.sink_no = d.sink_no
-       WHERE a.attempt_no BETWEEN ? AND ? AND d.sink_no = ? ORDER BY a.attempt_no DESC LIMIT ?`,
+      attempts('_attempts a', 'a.attempt_no BETWEEN ? AND ?'),
+    ),
+    failedAttempts: db.prepare<[number, number, number], AttemptRow>(
+      attempts(
+        '_attempts a INDEXED BY _attempts_failed',
+        `a.outcome <> 'delivered' AND a.attempt_no > coalesce((SELECT attempt_no FROM _attempts INDEXED BY _attempts_failed
+         WHERE outcome <> 'delivered' ORDER BY attempt_no DESC LIMIT 1 OFFSET ?), 0)`,
+      ),
     ),
     holds: db.prepare<[number, number], HoldRow>(
       'SELECT kind, began_at, ended_at, times, reason FROM _sink_holds WHERE sink_no = ? ORDER BY hold_no DESC LIMIT ?',

@@ -13,9 +13,12 @@ import type {
 import { type AttemptSums, addSums, durationAt, noAttempts, SLOT_MS } from './attempt-sums.ts';
 import { dateOf } from './delivery-rows.ts';
 
-/** Maximum number of attempts returned. */
+/** Maximum number of attempts returned, and of failed attempts. */
 export const MAX_RECENT = 50;
-/** Maximum number of rows of `_attempts` that are read to find these attempts. Rows between two attempts of a sink may belong to other sinks. */
+/**
+ * Maximum number of rows of `_attempts` that are read to find these attempts, and of failed rows to find the failed ones. Rows between two
+ * attempts of a sink may belong to other sinks.
+ */
 export const MAX_READ = 20_000;
 /** Maximum number of deliveries in each state that are read to count reasons: the newest dead ones, and the pending ones that are retried first. */
 export const MAX_JUDGED = 5_000;
@@ -79,6 +82,7 @@ interface ActivityRows {
   readonly dead: readonly ReasonRow[];
   readonly failed: readonly ReasonRow[];
   readonly recent: readonly AttemptRow[];
+  readonly recentFailed: readonly AttemptRow[];
 }
 
 /** Returns the period of a request, in ms since 1970: whole slots up to the one that contains `now`. */
@@ -118,6 +122,7 @@ export function activityOf(request: ActivityRequest, rows: ActivityRows): SinkAc
     reasons: [...groupsOf('dead', dead), ...groupsOf('pending', failed)].sort(byDeliveries),
     hasMoreReasons: [dead, failed].some((read) => read.some((row) => row.all === MAX_JUDGED)),
     recent: rows.recent.map(toAttempt),
+    recentFailed: rows.recentFailed.map(toAttempt),
   };
 }
 

@@ -332,4 +332,5 @@ export const migrations: readonly string[] = [
   ) STRICT;
   CREATE INDEX _sink_holds_by_sink ON _sink_holds (sink_no, hold_no);
   `,
+  "CREATE INDEX _attempts_failed ON _attempts (attempt_no) WHERE outcome <> 'delivered';",
 ];

@@ -197,7 +197,8 @@ describe('the page of a sink', () => {
       'Held as soon as 18 of the last 20 batches failed; 5 batches in a row failed, and no lead was delivered for 5 s; 5 leads in a row were refused; or the destination asks for a pause',
       'does not count in the failure rate; only 5 such leads in a row hold the sink.',
       /Success rate, 24 hours [\d.]+% [\d,]+ of [\d,]+ attempts/,
-      'Speed to lead, p50 410 ms p95 1.9 s, of 214 new leads',
+      'Speed to lead, p50 410 ms p95 1.9 s, 214 new leads measured',
+      'Speed to lead measures at most 1,000 leads, spread evenly over the period.',
       'Duration of a batch, p50 139 ms p95 812 ms',
       /refused 422 15 1.4%/,
       /https:\/\/crm\.example\.com answered with HTTP 503\. 56/,
@@ -289,7 +290,9 @@ describe('the page of a sink', () => {
     const attemptsIn = (html: string) =>
       [...html.matchAll(/<tr id="attempt-crm:main:(\d+)/g)].map(([, lead]) => Number(lead));
     let html = await (await ask('/sinks/crm')).text();
-    expect(attemptsIn(html)).toEqual([48_204, 48_203]);
+    expect(attemptsIn(html)).toEqual([48_204, 48_203, 48_145]);
+    expect(html).toMatch(/>failed 3<.*>all 6<.*The last attempts that failed, at most 50\./s);
+    expect(html).toContain('<option value="main:48145">');
     expect(html.indexOf('id="attempts"')).toBeGreaterThan(
       html.indexOf('>Dead and failed deliveries by reason<'),
     );
@@ -298,16 +301,15 @@ describe('the page of a sink', () => {
     expect(attemptsIn(await (await ask('/sinks/crm?attempts=all')).text())).toHaveLength(6);
     operations.sink = async (name, period) => {
       const detail = await sink(name, period);
-      const [first] = detail?.recent ?? [];
-      const recent = Array.from({ length: 50 }, (_, at) => ({
-        ...(first as NonNullable<typeof first>),
+      const [, , refused] = detail?.recent ?? [];
+      const recent_failed = Array.from({ length: 25 }, (_, at) => ({
+        ...(refused as NonNullable<typeof refused>),
         delivery_id: `crm:main:${at}:1:0a1b2c3d`,
-        outcome: at % 2 === 0 ? 'delivered' : 'refused',
       }));
-      return detail && { ...detail, recent };
+      return detail && { ...detail, recent_failed };
     };
     html = await (await ask('/sinks/crm')).text();
-    expect(attemptsIn(html)).toEqual([1, 3, 5, 7, 9, 11, 13, 15, 17, 19]);
+    expect(attemptsIn(html)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
     const more = '/sinks/crm?period=24h&amp;attempts=failed&amp;rows=all#attempts';
     expect(html).toContain(`href="${more}">Show all 25 failed attempts<`);
     expect(attemptsIn(await (await ask(more.replaceAll('&amp;', '&'))).text())).toHaveLength(25);
@@ -320,7 +322,7 @@ describe('the page of a sink', () => {
       const detail = await sink(name, period);
       const [first] = detail?.recent ?? [];
       const failed = { ...(first as NonNullable<typeof first>), outcome: 'unavailable' };
-      const recent = [
+      const recent_failed = [
         { ...failed, delivery_id: 'crm:main:2:1:a', started_at: '2026-11-21T14:30:20.000Z' },
         {
           ...failed,
@@ -330,7 +332,7 @@ describe('the page of a sink', () => {
           times: 4,
         },
       ];
-      return detail && { ...detail, recent };
+      return detail && { ...detail, recent_failed };
     };
     const html = await (await ask('/sinks/crm')).text();
     expect([...html.matchAll(/<tr id="attempt-crm:main:(\d+)/g)].map(([, lead]) => lead)).toEqual(['1', '2']);
@@ -343,10 +345,11 @@ describe('the page of a sink', () => {
     const sink = operations.sink.bind(operations);
     operations.sink = async (name, period) => {
       const detail = await sink(name, period);
-      return detail && { ...detail, recent: detail.recent.filter(({ outcome }) => outcome === 'delivered') };
+      const recent = detail?.recent.filter(({ outcome }) => outcome === 'delivered');
+      return detail && recent && { ...detail, recent, recent_failed: [] };
     };
     expect((await (await ask('/sinks/crm')).text()).match(/<tr id="attempt-/g)).toHaveLength(4);
-    expect(await textOf('/sinks/crm?attempts=failed')).toContain('None of the last attempts failed.');
+    expect(await textOf('/sinks/crm?attempts=failed')).toContain('The ledger has no failed attempt.');
   });
 
   test('an action leads back to it, and one of the list to the list', async () => {

@@ -93,6 +93,24 @@ export function sinkActivityContract(store: () => OpenLedger): void {
       expect(others.map(({ lead }) => Number(lead))).toEqual(ids(20_951, 21_000).reverse());
     });
 
+    it('shows the last failed attempts, newest first, although the sink delivered hundreds since', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
+      await on.list(ids(1, 4));
+      await on.attemptAll('drop', refused, { window: 4 });
+      await on.attemptAll('crm', refused, { window: 2 });
+      await on.attemptAll('crm', answered);
+      on.clock.jump(HOUR);
+      await on.list(ids(1, 100));
+      await on.attemptAll('crm', answered, { window: 3, max: 100 });
+      const { recent, recentFailed } = await activityOf(on);
+      expect(recent.filter(({ outcome }) => outcome !== 'delivered')).toEqual([]);
+      expect(recentFailed.map(({ lead, outcome }) => `${lead} ${outcome}`)).toEqual([
+        '2 refused',
+        '1 refused',
+      ]);
+      expect(recentFailed[0]).toMatchObject({ source: 'main', httpStatus: 422, error: 'It says no.' });
+    });
+
     it('counts what is pending by age, and what is dead or failed by reason', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 3));

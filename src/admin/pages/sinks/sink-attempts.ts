@@ -24,9 +24,11 @@ export type AttemptChoice = z.infer<typeof AttemptChoice>;
 
 type Attempt = SinkDetail['recent'][number];
 
-/** Returns the last attempts, newest first. `choice` and the period come from the address. */
-export function recentTable({ recent, sink, period }: SinkDetail, choice: AttemptChoice): VNode {
-  const failed = recent.filter(({ outcome }) => outcome !== 'delivered');
+/** Returns the last attempts or the last failed ones, newest first. `choice` and the period come from the address. */
+export function recentTable(
+  { recent, recent_failed: failed, sink, period }: SinkDetail,
+  choice: AttemptChoice,
+): VNode {
   const attempts = choice.attempts ?? (failed.length > 0 ? 'failed' : 'all');
   const chosen = (attempts === 'failed' ? failed : recent).toSorted((a, b) => beganOf(b) - beganOf(a));
   const shown = choice.rows === 'all' ? chosen : chosen.slice(0, FIRST_ROWS);
@@ -39,13 +41,13 @@ export function recentTable({ recent, sink, period }: SinkDetail, choice: Attemp
     <nav class="periods" aria-label="Last attempts">${choices.map(
       ([one, { length }]) =>
         html`<a class="button" href=${address({ attempts: one })} aria-current=${one === attempts ? 'true' : undefined}>${one} ${printCount(length)}</a>`,
-    )}</nav>
+    )}<span class="hint">${attempts === 'failed' ? 'The last attempts that failed' : 'The last attempts'}, at most 50.</span></nav>
     ${table<Attempt>({
       name: 'Last attempts',
       columns,
       rows: shown,
       key: ({ delivery_id, started_at }) => `attempt-${delivery_id}-${started_at}`,
-      empty: recent.length > 0 ? 'None of the last attempts failed.' : 'No attempt in the last week.',
+      empty: attempts === 'failed' ? 'The ledger has no failed attempt.' : 'No attempt in the last week.',
     })}
     ${
       shown.length < chosen.length &&

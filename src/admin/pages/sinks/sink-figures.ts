@@ -33,6 +33,7 @@ export function figures(sink: SinkDetail, now: Date): Content {
   return [
     periodChoice(sink),
     tiles(sink, now),
+    html`<p class="hint">Speed to lead measures at most 1,000 leads, spread evenly over the period. Backfills do not count, nor do leads that already existed when leadsync first polled their source.</p>`,
     charts(sink),
     html`<div class="pair">${outcomes(sink)}${errors(sink)}</div>`,
   ];
@@ -69,7 +70,7 @@ function speedTile({ speed_to_lead: speed }: SinkDetail): VNode {
   return tile(
     'Speed to lead, p50',
     printSpan(p50 * 1000),
-    `p95 ${printSpan(p95 * 1000)}, of ${countOf(leads, 'new lead')}`,
+    `p95 ${printSpan(p95 * 1000)}, ${countOf(leads, 'new lead')} measured`,
   );
 }
 

@@ -27,9 +27,8 @@ export function chosenLead(text: string): ChosenLead | undefined {
  * Returns a choice of recent leads, with those that failed first, and a button that reveals what the sink gets for the chosen lead and what it
  * answered.
  */
-export function hiddenRequest({ sink, recent }: SinkDetail): VNode {
+export function hiddenRequest({ sink, recent, recent_failed: failed }: SinkDetail): VNode {
   const action = sinkAction(sink, 'request');
-  const failed = recent.filter(({ outcome }) => outcome !== 'delivered');
   const leads = [
     ...new Set([...failed, ...recent].map(({ source, lead_id }) => `${source}:${lead_id}`)),
   ].slice(0, MAX_LEADS);
@@ -53,14 +52,14 @@ export function hiddenRequest({ sink, recent }: SinkDetail): VNode {
 
 /** Returns what a sink would get for a lead now, and what it answered to the lead's attempts. */
 export function shownRequest(
-  { sink, recent }: SinkDetail,
+  { sink, recent, recent_failed }: SinkDetail,
   previews: LeadPreviews,
   content: LeadContent | undefined,
 ): VNode {
   const preview = previews.sinks.find((one) => one.sink === sink);
   const answers = (content?.answers ?? []).filter((one) => one.sink === sink);
   const { source, lead_id: lead } = previews;
-  const last = recent.find((one) => one.source === source && one.lead_id === lead);
+  const last = [...recent, ...recent_failed].find((one) => one.source === source && one.lead_id === lead);
   return html`<section id="request">
     <h2>Request and answer <small>lead <a href=${leadAddress(source, lead)}>${lead}</a> of ${source}; the request as the configuration in force makes it</small></h2>
     ${preview ? previewCard(preview, lead) : html`<p class="empty">The configuration in force has no sink ${sink}.</p>`}
