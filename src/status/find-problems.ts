@@ -1,5 +1,11 @@
 import type { StatusCode } from '../leads/problems.ts';
-import { countOf, printAge, printMoment, printMomentAndAge } from '../platform/text/human-readable.ts';
+import {
+  countOf,
+  isDueNow,
+  printAge,
+  printMoment,
+  printMomentAndAge,
+} from '../platform/text/human-readable.ts';
 import { type ExportView, runsOf } from './export-view.ts';
 import {
   commandInText,
@@ -141,9 +147,11 @@ function retrying(name: string, status: SinkView['status'], { now, command }: No
   const isNew = now.getTime() - since.getTime() < TRANSIENT_MS;
   if (isNew && nextAttemptAt.getTime() - now.getTime() < TRANSIENT_MS) return [];
   const nextStep =
-    nextAttemptAt > now
-      ? `The next attempt is ${printAge(nextAttemptAt, now)}; ${command(`retry --sink ${name} --state pending`)} makes all of them due now.`
-      : `The next attempt has been due since ${printMoment(nextAttemptAt)}.`;
+    nextAttemptAt <= now
+      ? `The next attempt has been due since ${printMoment(nextAttemptAt)}.`
+      : isDueNow(nextAttemptAt, now)
+        ? 'The next attempt is due now.'
+        : `The next attempt is ${printAge(nextAttemptAt, now)}; ${command(`retry --sink ${name} --state pending`)} makes all of them due now.`;
   const leads = `${countOf(deliveries, 'lead')} failed and ${deliveries === 1 ? 'waits' : 'wait'} for a retry`;
   return [problem('leads_retried', name, `${name}: ${leads}: ${reason}`, nextStep)];
 }

@@ -4,6 +4,7 @@ import { MAPPING_FAILS, type SinkHealth } from '../leads/sink-health.ts';
 import type { DeadReason } from '../ledger/contract/status-rows.ts';
 import {
   countOf,
+  isDueNow,
   printAge,
   printBytes,
   printCount,
@@ -38,7 +39,7 @@ export function heldSink({ name, health, pending, secrets }: SinkFacts, options:
   const { heldSince, heldReason, heldStatus, pausedSince, probeAt } = health;
   if (!heldSince || pausedSince) return undefined;
   const { command, now } = options;
-  const isDue = probeAt !== undefined && now !== undefined && probeAt <= now;
+  const isDue = probeAt !== undefined && now !== undefined && isDueNow(probeAt, now);
   const again = nextProbe(health, pending, now);
   const sooner = pending === 0 || isDue ? '' : `; ${command(`resume ${name}`)} sends a probe now`;
   const fix = heldReason?.startsWith(MAPPING_FAILS)
@@ -59,7 +60,7 @@ export function heldSink({ name, health, pending, secrets }: SinkFacts, options:
 function nextProbe({ probeAt }: SinkHealth, pending: number, now: Date | undefined): string {
   if (pending === 0) return 'The next lead is the probe';
   if (!probeAt || !now) return 'leadsync retries automatically';
-  return probeAt <= now ? 'The next probe is due now' : `The next probe is ${printAge(probeAt, now)}`;
+  return isDueNow(probeAt, now) ? 'The next probe is due now' : `The next probe is ${printAge(probeAt, now)}`;
 }
 
 /** Finds a paused sink. An operator paused it, or leadsync did because the destination answered that it is gone for good. */
@@ -244,7 +245,7 @@ export function failedFiles(
   const made = done && (now ? printMomentAndAge(done.startedAt, now) : printMinute(done.startedAt));
   const failed = times === 1 ? 'failed' : `failed ${times} times in a row`;
   const when = now ? printAge(retryAt, now) : 'automatically, at least once an hour';
-  const again = isRetried && !(now && retryAt <= now) ? `leadsync retries it ${when}; ` : '';
+  const again = isRetried && !(now && isDueNow(retryAt, now)) ? `leadsync retries it ${when}; ` : '';
   return problem(
     code,
     name,

@@ -131,6 +131,17 @@ test.each([
   expect(deadLeads({ ...sink, ...times }, { command: commandInText })?.message).not.toContain('since');
 });
 
+test('a probe that is due within a second is due now, and not in 0 s', () => {
+  const health = {
+    ...HEALTHY,
+    heldSince: NOW,
+    heldReason: 'It is down.',
+    probeAt: new Date(now.getTime() + 400),
+  };
+  const found = heldSink(aSink({ health, pending: 3 }), { command: commandInText, now });
+  expect(found?.pageStep).toContain('The next probe is due now.');
+});
+
 test('the pages leave out the commands for which they have a button or a link', () => {
   const given = {
     now,

@@ -47,7 +47,8 @@
           y: { range: (_plot, _min, max) => [0, Math.max(4, max * 1.1)] },
         },
         axes: [
-          { ...axis, size: 24, gap: 4, grid: { show: false }, values: (_plot, times) => times.map(timeOf) },
+          // The gap keeps the first time clear of the lowest value, which is centred on the line between them.
+          { ...axis, size: 32, gap: 12, grid: { show: false }, values: (_plot, times) => times.map(timeOf) },
           {
             ...axis,
             size: isTime ? 56 : 52,

@@ -30,6 +30,11 @@ export function printMomentAndAge(at: Date, now: Date): string {
   return `${printMoment(at)} (${printAge(at, now)})`;
 }
 
+/** Whether a time has come, or comes within a second, so that `in 0 s` would be its distance from now. */
+export function isDueNow(at: Date, now: Date): boolean {
+  return at.getTime() - now.getTime() < 1000;
+}
+
 /** Returns the distance of a time from now, in one unit as in `printLength`: `12 s ago`, `in 5 min`. */
 export function printAge(at: Date, now: Date): string {
   const ms = now.getTime() - at.getTime();
@@ -38,12 +43,12 @@ export function printAge(at: Date, now: Date): string {
 }
 
 /**
- * Returns the age of a time in up to two units. `now` if the time is less than a second ago, or in the future, which is possible if two
+ * Returns the age of a time in up to two units. `just now` if the time is less than a second ago, or in the future, which is possible if two
  * clocks differ.
  */
 export function printAgo(at: Date, now: Date): string {
   const ms = now.getTime() - at.getTime();
-  return ms < 1000 ? 'now' : `${printSpan(ms < MINUTE_MS ? Math.floor(ms / 1000) * 1000 : ms)} ago`;
+  return ms < 1000 ? 'just now' : `${printSpan(ms < MINUTE_MS ? Math.floor(ms / 1000) * 1000 : ms)} ago`;
 }
 
 /** Returns a length of time in the largest unit of which it has at least two, rounded down: `90 s`, `5 min`. */

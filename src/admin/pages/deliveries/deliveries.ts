@@ -132,7 +132,7 @@ const columnsFor = (
   { label: 'Lead', of: (row) => html`<a href=${leadAddress(row.source, row.lead_id)}>${row.lead_id}</a>` },
   { label: 'Source', of: ({ source }) => source },
   { label: 'Sink', of: ({ sink }) => sink },
-  { label: 'For', of: ({ event, replay }) => `${event}${replay ? ', replay' : ''}` },
+  { label: 'Event', of: ({ event, replay }) => `${event}${replay ? ', replay' : ''}` },
   { label: 'State', of: ({ state }) => badge(state) },
   { label: 'Attempts', of: attemptCount, number: true },
   sortedColumn({ label: 'Owed', of: (row) => moment(row.owed_at), number: true }, '/deliveries', filtered),

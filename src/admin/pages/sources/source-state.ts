@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { printAge, printCount, sentence } from '../../../platform/text/human-readable.ts';
+import { isDueNow, printAge, printCount, sentence } from '../../../platform/text/human-readable.ts';
 import type { Overview, SourceOverview } from '../../contract/overview.ts';
 import type { PollRow } from '../../contract/polls.ts';
 import { may } from '../../contract/rights.ts';
@@ -70,9 +70,9 @@ export function nextPoll(
   now: Date,
 ): Content {
   if (at === null) return last === 'running' ? 'running' : '–';
-  return new Date(at) > now
-    ? html`<time datetime=${at} title=${at}>${printAge(new Date(at), now)}</time>`
-    : 'due';
+  return isDueNow(new Date(at), now)
+    ? 'due'
+    : html`<time datetime=${at} title=${at}>${printAge(new Date(at), now)}</time>`;
 }
 
 /**
