@@ -934,7 +934,7 @@ describe('actions', () => {
     }
   });
 
-  test('a viewer sees the next step of a problem, which an operator does with buttons', async () => {
+  test('a viewer learns that an operator can do what needs a right, and sees no command for it', async () => {
     const problemsOf = async (role: Role) => {
       const read = await openPages({ role });
       onTestFinished(() => read.close());
@@ -943,17 +943,21 @@ describe('actions', () => {
         ([, one = '']) => one,
       );
     };
-    const step = 'mend what refused them, then retry the dead.';
     const [heldOfOperator = '', ofOperator = ''] = await problemsOf('operator');
     expect(heldOfOperator).toContain('See whether PostgreSQL runs');
     expect(heldOfOperator).toContain('Try now…');
     expect(heldOfOperator).not.toContain('leadsync resume');
-    expect(ofOperator).not.toContain(step);
+    expect(ofOperator).toContain('See why, and fix the cause before you retry.');
     expect(ofOperator).toContain('Discard…');
-    const [held = '', ofViewer = ''] = await problemsOf('viewer');
-    expect(ofViewer).toContain(step);
+    expect(heldOfOperator + ofOperator).not.toContain('An operator');
+    const [held = '', ofViewer = '', ofExport = ''] = await problemsOf('viewer');
+    expect(ofViewer).toContain('Once the cause is fixed, an operator can retry or discard them.');
     expect(ofViewer).toContain('See 3 dead');
-    expect(held).toContain('<code>leadsync resume warehouse</code> sends a probe now');
+    expect(held).toContain('See whether PostgreSQL runs');
+    expect(held).toContain('An operator can send the next probe now.');
+    expect(held + ofViewer).not.toContain('leadsync');
+    expect(ofExport).toContain('<code>leadsync export <span class="whole-word">--name</span> lake</code>');
+    expect(ofExport).toContain('An operator can run the command.');
     expect(held + ofViewer).not.toContain('<button');
   });
 

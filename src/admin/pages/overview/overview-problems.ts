@@ -7,6 +7,8 @@ import { goneLeadsAddress, runbookAddress, sinkAction, sinkAddress, withQuery } 
 import { confirmAllButton, confirmButton } from '../parts/confirmation.ts';
 import type { Content } from '../parts/content.ts';
 import { markup } from '../parts/markup.ts';
+import { link } from '../parts/named-link.ts';
+import { nextStepOf } from '../parts/next-step.ts';
 import { problemId } from '../parts/problem-id.ts';
 import { pollButton } from '../sources/poll-now.ts';
 import { backupId, exportId } from './exports.ts';
@@ -57,11 +59,6 @@ const INSTEAD_OF_STEP: Readonly<Record<string, Actions>> = {
   config_stale: () => [may('configuration') && link('/configuration', 'See configuration')],
 };
 
-/** Text that replaces the next step of a problem and says how to use its buttons. Most buttons need none. */
-const WITH_BUTTONS: Readonly<Record<string, string>> = {
-  deliveries_dead: 'See why, and fix the cause before you retry.',
-};
-
 /** Links and buttons that appear beside the next step, because they cover only part of it or none. */
 const BESIDE_STEP: Readonly<Record<string, Actions>> = {
   sink_held: (sink) => [
@@ -86,22 +83,13 @@ const BESIDE_STEP: Readonly<Record<string, Actions>> = {
   backup_fails: (name) => [link(`#${backupId(name)}`, 'See backup', name)],
 };
 
-function offersFor(
-  { code, about, next_step: nextStep, page_step: pageStep }: Overview['problems'][number],
-  sinks: readonly SinkOverview[],
-): Offers {
+function offersFor(problem: Overview['problems'][number], sinks: readonly SinkOverview[]): Offers {
+  const { code, about } = problem;
   const name = about ?? '';
   const sink = sinks.find((one) => one.sink === name);
   const instead = INSTEAD_OF_STEP[code]?.(name, sink);
   const offered = instead ?? BESIDE_STEP[code]?.(name, sink) ?? [];
-  const step = instead ? (WITH_BUTTONS[code] ?? '') : pageStep;
-  // A reader who may not use one of the buttons has to pass on the whole next step.
-  return { actions: offered.filter(Boolean), step: offered.every(Boolean) ? step : nextStep };
-}
-
-/** Returns a link whose name for screen readers says what it is about, because several problems can have links with the same text. */
-function link(address: string, text: string, about?: string): VNode {
-  return html`<a href=${address} aria-label=${about === undefined ? undefined : `${text}: ${about}`}>${text}</a>`;
+  return { actions: offered.filter(Boolean), step: nextStepOf(problem, instead !== undefined) };
 }
 
 function toSink(sink: string): VNode {

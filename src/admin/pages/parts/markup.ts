@@ -7,10 +7,20 @@ import { moment } from './time-element.ts';
 export function markup(text: string): Content {
   return text.split(MARKS).map((part) => {
     if (part.length > 2 && part.startsWith('`') && part.endsWith('`'))
-      return html`<code>${withLineBreaks(part.slice(1, -1))}</code>`;
+      return html`<code>${withWholeOptions(part.slice(1, -1))}</code>`;
     return TIME.test(part) && !Number.isNaN(Date.parse(part)) ? moment(part) : withLineBreaks(part);
   });
 }
 
+/** Returns a command in which a line never breaks within an option, such as `--sink`. */
+function withWholeOptions(command: string): Content {
+  return command
+    .split(OPTION)
+    .map((part, index) =>
+      index % 2 === 1 ? html`<span class="whole-word">${part}</span>` : withLineBreaks(part),
+    );
+}
+
+const OPTION = /(?<=^|\s)(--?[\w-]*)(?=\s|$)/;
 const MARKS = /(`[^`]+`|\d{4}-\d\d-\d\dT[\d:.]+Z)/;
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
