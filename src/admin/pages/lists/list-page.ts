@@ -23,6 +23,8 @@ export interface ListPage<Filter, Row extends object> extends List<Filter, Row> 
   readonly noun: string;
   /** Content above the filter. */
   readonly above?: Content;
+  /** Code of the problem that the rows of a filter are about. */
+  readonly problem?: (filtered: ParsedFilter<Filter>) => string | undefined;
   /** Content above the rows that updates itself with them. */
   readonly intro?: (filtered: ParsedFilter<Filter>) => Content;
   /** Returns the number of matching rows, at most `MAX_COUNTED`. */
@@ -31,19 +33,19 @@ export interface ListPage<Filter, Row extends object> extends List<Filter, Row> 
 }
 
 /**
- * Adds a page with the rows that match a filter, and a CSV file of these rows at the same address with `.csv`. `pageOf` builds the page for a
- * request.
+ * Adds a page with the rows that match a filter, and a CSV file of these rows at the same address with `.csv`. `pageOf` builds the page for the
+ * query of a request.
  */
 export function addList<Filter, Row extends object>(
   app: FastifyInstance,
   site: Site,
   path: `/${string}`,
   operation: OperationName,
-  pageOf: () => ListPage<Filter, Row> | Promise<ListPage<Filter, Row>>,
+  pageOf: (query: URLSearchParams) => ListPage<Filter, Row> | Promise<ListPage<Filter, Row>>,
 ): void {
   const options = { config: { operation } };
-  app.get(path, options, async (request, reply) => show(site, request, reply, await pageOf()));
-  app.get(`${path}.csv`, options, async (request, reply) => sendCsv(request, reply, await pageOf()));
+  app.get(path, options, async (request, reply) => show(site, request, reply, await pageOf(queryOf(request))));
+  app.get(`${path}.csv`, options, async (request, reply) => sendCsv(request, reply, await pageOf(queryOf(request))));
 }
 
 /** Sends the page with the rows that match the filter. For an invalid filter, the page shows the form with the faults, and no rows. */
@@ -60,6 +62,7 @@ async function show<Filter, Row extends object>(
     title: name,
     name,
     ...(about && { about }),
+    problem: list.problem?.(filtered),
     above: [above, filterForm(path, fields, filtered)],
   };
   if (filtered.filter === undefined)

@@ -6,13 +6,31 @@ import type { Column } from '../parts/table.ts';
 import type { Field, ParsedFilter } from './filters.ts';
 
 /** The form field that selects whether a list is sorted newest or oldest first. The address contains it together with the filter. */
-export const orderField: Field = {
-  name: 'order',
-  label: 'Order',
-  choices: [['oldest', 'oldest first']],
-  none: 'newest first',
-  unsaid: ['newest'],
-};
+export const orderField = orderFieldFor({});
+
+type Input = ParsedFilter<unknown>['input'];
+
+/** Returns the form field for a list whose order depends on the filter, unless the reader chooses one. */
+export function orderFieldFor(input: Input): Field {
+  const usual = usualOrder(input);
+  const other = opposite(usual);
+  return {
+    name: 'order',
+    label: 'Order',
+    choices: [[other, `${other} first`]],
+    none: `${usual} first`,
+    unsaid: [usual],
+  };
+}
+
+/** Returns the order of a list without a choice. What is pending is sorted oldest first, because the oldest has a problem, if any has. */
+function usualOrder({ state }: Input): Order {
+  return state === 'pending' ? 'oldest' : 'newest';
+}
+
+function opposite(order: Order): Order {
+  return order === 'oldest' ? 'newest' : 'oldest';
+}
 
 /** Adds `order`, the order of the list, to the schema of a filter. */
 export function withOrder<Shape extends z.ZodRawShape>(filter: z.ZodObject<Shape>) {
@@ -20,8 +38,9 @@ export function withOrder<Shape extends z.ZodRawShape>(filter: z.ZodObject<Shape
 }
 
 /** Returns the order that the filter selects. */
-export function orderOf({ input }: ParsedFilter<unknown>): Order {
-  return input['order'] === 'oldest' ? 'oldest' : 'newest';
+export function orderOf({ input }: Pick<ParsedFilter<unknown>, 'input'>): Order {
+  const usual = usualOrder(input);
+  return input['order'] === opposite(usual) ? opposite(usual) : usual;
 }
 
 /** Returns the column by which a list is sorted. Its heading is a link to the first page in the opposite order. */
@@ -31,7 +50,8 @@ export function sortedColumn<Row>(
   filtered: ParsedFilter<unknown>,
 ): Column<Row> {
   const isOldest = orderOf(filtered) === 'oldest';
-  const order = isOldest ? undefined : 'oldest';
+  const next = opposite(orderOf(filtered));
+  const order = next === usualOrder(filtered.input) ? undefined : next;
   const title = isOldest ? 'Oldest first. Show the newest first' : 'Newest first. Show the oldest first';
   return {
     ...column,

@@ -42,6 +42,8 @@ export interface Page {
   readonly chart?: boolean;
   /** The source or sink that the page shows. The line of problems begins with its problems. */
   readonly about?: string;
+  /** The code of the problem that the page shows. The line of problems begins with it, after those of `about`. */
+  readonly problem?: string | undefined;
   /** Whether the live part contains the heading. */
   readonly ownHeading?: boolean;
   readonly status?: number;
@@ -158,15 +160,15 @@ const MAX_NAMED = 5;
  * Returns a line with the number of problems by severity, one of them in full, and what the others are about. Each is a link to its row on the
  * overview. The line is hidden if there are no problems, and on the overview, which lists them all. A script sets the page's icon from the line.
  */
-function stateLine({ name, about }: Page, { problems, assetAddress }: Frame, state: State): VNode {
-  const hidden = name === 'Overview' || state === 'well';
+function stateLine(page: Page, { problems, assetAddress }: Frame, state: State): VNode {
+  const hidden = page.name === 'Overview' || state === 'well';
   return html`<p id="state" class="state" data-state=${state} data-icon=${assetAddress(`${state}.svg`)} hidden=${hidden}>
-    ${!hidden && problemLine(problems, about)}
+    ${!hidden && problemLine(problems, page)}
   </p>`;
 }
 
 /** Returns the line's text. The first problem is one of what the page shows, if it has any, and otherwise one of the most severe. */
-function problemLine(problems: Frame['problems'], about: string | undefined): Content {
+function problemLine(problems: Frame['problems'], { about, problem: code }: Page): Content {
   const critical = problems.filter(({ severity }) => severity === 'critical');
   const warnings = problems.filter(({ severity }) => severity === 'warning');
   const counts = [
@@ -175,7 +177,8 @@ function problemLine(problems: Frame['problems'], about: string | undefined): Co
   ];
   const bySeverity = [...critical, ...warnings];
   const isOwn = (problem: Problem) => problem.about !== null && problem.about === about;
-  const [first, ...others] = [...bySeverity.filter(isOwn), ...bySeverity.filter((one) => !isOwn(one))];
+  const rank = (problem: Problem) => (isOwn(problem) ? 0 : 2) + (problem.code === code ? 0 : 1);
+  const [first, ...others] = bySeverity.toSorted((one, other) => rank(one) - rank(other));
   const more = others.length - MAX_NAMED;
   const named = others
     .slice(0, MAX_NAMED)

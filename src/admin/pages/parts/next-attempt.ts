@@ -6,13 +6,15 @@ import { moment } from './time-element.ts';
 
 type Waiting = Pick<DeliveryRow, 'sink' | 'next_attempt_at' | 'waits_for_batch_until'>;
 
+type Sink = Pick<SinkOverview, 'sink' | 'state' | 'next_attempt_at'>;
+
 /**
  * Returns why a due delivery still waits: because of the state of its sink, with the time of the next probe, or because its batch is not full yet.
  * Returns undefined if it waits for neither or is not due.
  */
 export function waitReason(
   { sink: name, next_attempt_at, waits_for_batch_until: until }: Waiting,
-  sinks: readonly Pick<SinkOverview, 'sink' | 'state' | 'next_attempt_at'>[],
+  sinks: readonly Sink[],
   now: Date,
 ): Content {
   const sink = sinks.find((one) => one.sink === name);
@@ -24,9 +26,11 @@ export function waitReason(
   return html`<span>waits for its batch <small class="until">until ${moment(until)} at the latest</small></span>`;
 }
 
-/** Returns when the next attempt of a delivery is due. */
-export function nextAttempt({ next_attempt_at }: Waiting, now: Date): Content {
-  return isDue(next_attempt_at, now) ? 'due now' : moment(next_attempt_at);
+/** Returns when the next attempt of a delivery is due, and whether it is the next probe of one of the sinks. */
+export function nextAttempt({ sink, next_attempt_at: at }: Waiting, now: Date, sinks: readonly Sink[] = []): Content {
+  if (isDue(at, now)) return 'due now';
+  const isProbe = sinks.some((one) => one.sink === sink && one.state === 'held' && one.next_attempt_at === at);
+  return isProbe && at !== null ? html`probe at ${moment(at)}` : moment(at);
 }
 
 function isDue(at: string | null, now: Date): boolean {

@@ -1,0 +1,33 @@
+import { SelectedState } from '../../contract/deliveries.ts';
+import type { Overview } from '../../contract/overview.ts';
+import { type Field, filterText, type ParsedFilter, sourceField } from '../lists/filters.ts';
+import { orderFieldFor } from '../lists/sorting.ts';
+
+/** Returns the fields of the filter for deliveries. Their order depends on the state in `query`. */
+export function fieldsFor(
+  { sinks, sources }: Pick<Overview, 'sinks' | 'sources'>,
+  query: URLSearchParams,
+): readonly Field[] {
+  return [
+    { name: 'sink', label: 'Sink', choices: sinks.map(({ sink }) => [sink, sink] as const) },
+    {
+      name: 'state',
+      label: 'State',
+      choices: SelectedState.options.map((state) => [state, state] as const),
+    },
+    { name: 'lead', label: 'Lead', number: true },
+    sourceField(sources),
+    { name: 'reason', label: 'Reason or HTTP status' },
+    { name: 'since', label: 'Owed since', time: true },
+    { name: 'until', label: 'Owed until', time: true },
+    { name: 'delivered_since', label: 'Delivered since', time: true },
+    { name: 'delivered_until', label: 'Delivered until', time: true },
+    orderFieldFor(Object.fromEntries(query)),
+  ];
+}
+
+/** Describes the deliveries to which an action on everything in a filter applies, because a dialog may cover the filter. */
+export function scopeText(fields: readonly Field[], filtered: Pick<ParsedFilter<unknown>, 'input'>): string {
+  const text = filterText(fields, filtered);
+  return text === '' ? 'No filter is set: this applies to every sink and source. ' : `Filter: ${text}. `;
+}

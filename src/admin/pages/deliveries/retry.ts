@@ -1,0 +1,92 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { countOf } from '../../../platform/text/human-readable.ts';
+import { DeliveryFilter } from '../../contract/deliveries.ts';
+import { MAX_COUNTED } from '../../contract/operations.ts';
+import { queryOf, readFilter } from '../lists/filters.ts';
+import { withQuery } from '../parts/addresses.ts';
+import { fieldsOf, type Site } from '../parts/site.ts';
+import { fieldsFor, scopeText } from './delivery-filter.ts';
+
+/** Asks, then retries the selected deliveries, or all that match the filter in the address. */
+export function retry(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const selected = fieldsOf(request).getAll('delivery');
+  return selected.length > 0
+    ? retrySelected(site, request, reply, selected)
+    : retryMatching(site, request, reply);
+}
+
+async function retrySelected(
+  site: Site,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  selected: readonly string[],
+): Promise<FastifyReply> {
+  const back = withQuery('/deliveries', Object.fromEntries(queryOf(request)));
+  if (fieldsOf(request).has('all')) return retryMatching(site, request, reply);
+  if (!fieldsOf(request).has('sure')) {
+    return site.confirm(request, reply, {
+      ...retryAsk(countOf(selected.length, 'selected delivery'), back),
+      fields: selected.map((delivery) => ['delivery', delivery] as const),
+    });
+  }
+  let count = 0;
+  for (const delivery of selected) count += await site.operations.retry({ delivery });
+  return site.done(reply, back, retryNotice(count));
+}
+
+async function retryMatching(
+  site: Site,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const query = queryOf(request);
+  const back = withQuery('/deliveries', Object.fromEntries(query));
+  const fields = fieldsOf(request);
+  if (!fields.has('all'))
+    return site.done(reply, back, { kind: 'bad', text: 'Nothing was retried: no row is selected.' });
+  const filterFields = fieldsFor(await site.operations.overview(), query);
+  const filtered = readFilter(query, filterFields, DeliveryFilter, new Date());
+  const { filter } = filtered;
+  if (filter === undefined)
+    return site.done(reply, back, { kind: 'bad', text: 'Nothing was retried: the filter is not valid.' });
+  const selection = { ...filter, state: filter.state ?? 'dead' };
+  if (fields.has('sure')) return site.done(reply, back, retryNotice(await site.operations.retry(selection)));
+  const count = await site.operations.countDeliveries(selection);
+  const words = `${count >= MAX_COUNTED ? 'at least ' : ''}${countOf(count, `${selection.state} delivery`)}`;
+  const scope = scopeText(filterFields, filtered);
+  return site.confirm(request, reply, {
+    ...retryAsk(words, back, { count, scope }),
+    fields: [['all', 'yes']],
+  });
+}
+
+function retryAsk(
+  words: string,
+  back: string,
+  { count, scope }: { readonly count: number; readonly scope: string } = { count: 1, scope: '' },
+) {
+  if (count === 0)
+    return {
+      title: 'Retry deliveries',
+      question: 'There is nothing to retry',
+      consequences: `The filter matches ${words}.`,
+      back,
+    };
+  const consequences = `${scope}They are due immediately. A receiver recognises a repeat by the idempotency key, which changes only with the mapping. Deliveries to a held or paused sink still wait.`;
+  return {
+    title: 'Retry deliveries',
+    question: `Retry ${words}?`,
+    consequences,
+    confirmLabel: `Retry ${words}`,
+    back,
+  };
+}
+
+function retryNotice(count: number) {
+  return count === 0
+    ? ({
+        kind: 'bad',
+        text: 'Nothing was retried: none of the deliveries is still dead or pending.',
+      } as const)
+    : ({ kind: 'good', text: `${countOf(count, 'delivery is', 'deliveries are')} due now.` } as const);
+}
