@@ -25,6 +25,8 @@ export interface LoggerOptions {
   readonly format?: 'json' | 'pretty' | undefined;
   readonly stream: LogStream;
   readonly time?: Time;
+  /** Rewrites each `leadsync …` command in a text to the form that works in this installation. If absent, texts stay unchanged. */
+  readonly rewriteCommands?: (text: string) => string;
 }
 
 /**
@@ -47,7 +49,13 @@ export interface Logger {
 }
 
 /** Creates a logger. It writes each line to the stream before the call returns, so that a crash loses none. */
-export function createLogger({ level, format, stream, time = processTime }: LoggerOptions): Logger {
+export function createLogger({
+  level,
+  format,
+  stream,
+  time = processTime,
+  rewriteCommands = (text) => text,
+}: LoggerOptions): Logger {
   const repeats = new RepeatThrottle(time);
   const recent = new RecentLines(MAX_RECENT);
   // A log reader that has exited (EPIPE) must not stop deliveries.
@@ -71,8 +79,9 @@ export function createLogger({ level, format, stream, time = processTime }: Logg
       const line = logLine(event);
       if (!log.isLevelEnabled(line.level)) return;
       if (event.type === 'stopping') repeats.flush();
-      const fields = { event: event.type, ...line.fields };
-      const writeLine = (more: number) => write(line.level, fields, line.message, more);
+      const fields = { event: event.type, ...rewritten(line.fields, rewriteCommands) };
+      const message = rewriteCommands(line.message);
+      const writeLine = (more: number) => write(line.level, fields, message, more);
       if (line.repeatKey === undefined) writeLine(0);
       else repeats.take(line.repeatKey, writeLine, line.state);
     },
@@ -93,6 +102,16 @@ export function createLogger({ level, format, stream, time = processTime }: Logg
       log.level = next;
     },
   };
+}
+
+function rewritten(
+  fields: Readonly<Record<string, unknown>>,
+  rewriteCommands: (text: string) => string,
+): Record<string, unknown> {
+  const values = Object.entries(fields);
+  return Object.fromEntries(
+    values.map(([name, value]) => [name, typeof value === 'string' ? rewriteCommands(value) : value]),
+  );
 }
 
 /** Adds the number of similar lines that were left out before this one. */

@@ -3,6 +3,7 @@ import { attemptLeaseMs, deliverBatch } from '../../src/daemon/joints/deliver.ts
 import { dispatch } from '../../src/daemon/joints/dispatch.ts';
 import { claimLimits } from '../../src/daemon/joints/open-carrier.ts';
 import { pollLoop } from '../../src/daemon/joints/poll-loop.ts';
+import { ReportedRejections } from '../../src/daemon/joints/reported-rejections.ts';
 import { Wake } from '../../src/daemon/joints/wake.ts';
 import { watchWorkers } from '../../src/daemon/joints/watch-workers.ts';
 import { tidyLedger } from '../../src/daemon/upkeep/maintain-ledger-file.ts';
@@ -221,6 +222,7 @@ export class SimulatedProcess {
       emit: this.#emit,
       random,
       onOwed: this.#wakeAll,
+      rejections: new ReportedRejections(),
       schedule: { everyMs: pollEveryMs },
     };
   }

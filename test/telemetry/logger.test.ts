@@ -1,5 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
+import { rewriteCommands } from '../../src/platform/process/typed-command.ts';
 import { createLogger, type LoggerOptions } from '../../src/telemetry/logger.ts';
 import { canaryLead, expectNoCanary } from '../support/scene/canary.ts';
 import { anEvent, oneOfEach } from './an-event.ts';
@@ -69,6 +70,38 @@ test('the sentences read as an operator would say them', () => {
     'Sink crm works again after 1 h 9 min.',
     "Source main: rejected 1 lead that does not match the service's API description: id: It stands there twice; client_name: is missing.",
   ]);
+});
+
+test('a line about rejections ends with the number of those it does not name, and a repeat is told at debug', () => {
+  const { event: write, lines } = log();
+  write(anEvent('leads-rejected', { rejected: 12, reasons: ['a: Bad.', 'b: Bad.'], others: 7 }));
+  write(anEvent('leads-rejected', { rejected: 12, repeated: true }));
+  expect(lines()[0]?.['msg']).toMatch(/: a: Bad; b: Bad; and 7 more\.$/);
+  expect(lines().map((line) => line['level'])).toEqual(['warn', 'debug']);
+});
+
+test('the log and the lines kept of it show commands as this installation types them', () => {
+  const {
+    event: write,
+    lines,
+    recent,
+  } = log({
+    rewriteCommands: (text) => rewriteCommands(text, { LEADSYNC_COMMAND: 'sh -c "leadsync"' }),
+  });
+  write(anEvent('delivery-dead', { source: 'main', lead: '42' }));
+  write(anEvent('poll-failed', { hint: 'Run `leadsync login main`.' }));
+  const typed = '`sh -c "leadsync" login main`';
+  expect(lines()[1]).toMatchObject({ hint: `Run ${typed}.`, msg: expect.stringContaining(typed) });
+  expect(recent().map(({ message }) => message)).toEqual([
+    expect.stringContaining(typed),
+    expect.stringContaining('`sh -c "leadsync" trace 42 --show-data`'),
+  ]);
+});
+
+test('a mirror that fails says nothing about deliveries, because its sink may be held', () => {
+  const { event: write, text } = log();
+  write(anEvent('mirror-failed'));
+  expect(text()).not.toContain('deliver');
 });
 
 test('what happens all day is told only at debug', () => {

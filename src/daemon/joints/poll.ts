@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ListedBlock, ListedElement, ListedItem } from '../../leads/listed-lead.ts';
+import { sizeBeforeShrinking } from '../../leads/listing-shrinkage.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { LedgerPolling, PollSummary } from '../../ledger/contract/ledger-polling.ts';
 import type { PollId } from '../../ledger/contract/status-rows.ts';
@@ -10,6 +11,7 @@ import { type ChangedListing, type Source, SourceError } from '../../source/cont
 import { pollError } from '../../status/poll-error.ts';
 import type { Emit, Event, EventOf } from '../../telemetry/events.ts';
 import { type BlockGroup, groupBlocks } from './group-blocks.ts';
+import type { ReportedRejections } from './reported-rejections.ts';
 
 /** What all polls of a source share. */
 export interface PollParts {
@@ -19,6 +21,7 @@ export interface PollParts {
   readonly emit: Emit;
   /** Called after new or changed leads were recorded, because new deliveries may then be owed. */
   readonly onOwed: () => void;
+  readonly rejections: ReportedRejections;
 }
 
 /** Why a poll failed. The code and `retryAfterMs` determine the back-off; the other fields are for messages and events. */
@@ -78,6 +81,7 @@ export async function poll(parts: PollParts, signal: AbortSignal): Promise<PollF
     const end = endOf(listing);
     const summary = await ledger.finishPoll(id, end);
     for (const event of finished(source.name, id, end, summary, clock.monotonicMs() - startMs)) emit(event);
+    reportRejected(parts, id, summary);
     return undefined;
   } catch (error) {
     return await fail(parts, id, error, progress, clock.monotonicMs() - startMs);
@@ -209,16 +213,26 @@ function finished(
   summary: PollSummary,
   durationMs: number,
 ): Event[] {
-  const { listed, new: fresh, changed, rejected, listedBefore } = summary;
+  const { listed, new: fresh, changed, rejected, listedBefore: before } = summary;
   const status = summary.status === 'unchanged' ? 'unchanged' : 'success';
   const { bytes } = end;
   const counts = { listed, new: fresh, changed, rejected, bytes, durationMs: Math.round(durationMs) };
   const events: Event[] = [{ type: 'poll-finished', source, poll, status, ...counts }];
-  if (rejected > 0)
-    events.push({ type: 'leads-rejected', source, poll, rejected, reasons: summary.rejectedFor });
-  if (listed === 0 && listedBefore > 0)
-    events.push({ type: 'listing-emptied', source, poll, before: listedBefore });
+  if (listed === 0 && before > 0) events.push({ type: 'listing-emptied', source, poll, before });
+  else if (isShrunk(listed, before)) events.push({ type: 'listing-shrunk', source, poll, listed, before });
   return events;
+}
+
+function isShrunk(listed: number, before: number): boolean {
+  const size = { lastSuccessAt: new Date(0), listed, listedLately: before, leads: before };
+  return sizeBeforeShrinking(size) !== undefined;
+}
+
+function reportRejected({ source, emit, rejections }: PollParts, poll: PollId, summary: PollSummary): void {
+  const { rejected, rejectedFor: reasons, rejectedForOthers: others } = summary;
+  const repeated = rejections.take(summary);
+  if (rejected > 0)
+    emit({ type: 'leads-rejected', source: source.name, poll, rejected, reasons, others, repeated });
 }
 
 async function fail(

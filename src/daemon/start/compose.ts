@@ -218,7 +218,7 @@ function reportOpening({ opening }: Pick<Ledger, 'opening'>, dataDir: string, em
 }
 
 function openTelemetry(
-  { config, role, log, subscribers }: DaemonOptions,
+  { config, role, log, subscribers, env = {} }: DaemonOptions,
   {
     ledger,
     clock,
@@ -232,7 +232,7 @@ function openTelemetry(
     backlog: () => ledger.backlog(),
     ...readers,
     disk: () => diskSizes(config.dataDir),
-    log: { ...config.log, stream: log },
+    log: { ...config.log, stream: log, rewriteCommands: (text) => rewriteCommands(text, env) },
     ...(subscribers ? { subscribers } : {}),
   });
 }

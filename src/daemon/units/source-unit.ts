@@ -4,6 +4,7 @@ import { openSource } from '../../source/http-source.ts';
 import { type PollFailure, type PollParts, poll } from '../joints/poll.ts';
 import { pollLoop } from '../joints/poll-loop.ts';
 import { PollRequest } from '../joints/poll-request.ts';
+import { ReportedRejections } from '../joints/reported-rejections.ts';
 import { Loops } from '../joints/restarting-loops.ts';
 import type { Parts } from '../start/compose.ts';
 
@@ -13,6 +14,7 @@ export class SourceUnit {
   readonly #parts: Parts;
   readonly #loops: Loops;
   readonly #request = new PollRequest();
+  readonly #rejections = new ReportedRejections();
   #source: Source | undefined;
 
   /** Does not open the source; the first poll does. */
@@ -75,6 +77,13 @@ export class SourceUnit {
       dataDir,
       tokenKey,
     });
-    return { source: this.#source, ledger, clock, emit, onOwed: () => wakes.notifyAll() };
+    return {
+      source: this.#source,
+      ledger,
+      clock,
+      emit,
+      onOwed: () => wakes.notifyAll(),
+      rejections: this.#rejections,
+    };
   }
 }

@@ -3,7 +3,8 @@ import type { LeadId } from '../../leads/lead.ts';
 import type { ListedItem, ListedLead, RejectedLead } from '../../leads/listed-lead.ts';
 import type { OpenPoll } from '../../ledger/recording/open-poll.ts';
 import { changedFields } from '../../ledger/rules/changed-fields.ts';
-import { isOld, MAX_REASONS, REPEATED } from '../../ledger/rules/listed-content.ts';
+import { isOld, REPEATED } from '../../ledger/rules/listed-content.ts';
+import { type RejectionReasons, withReason } from '../../ledger/rules/rejection-reasons.ts';
 import type { NewestVersion } from '../../ledger/rules/superseding.ts';
 import type { LeadRow, RejectedRow } from './recording-sql.ts';
 
@@ -58,7 +59,7 @@ export class Chunk {
   readonly #inBlock: number[] = [];
   #taken = 0;
   #rejections = 0;
-  #rejectedFor: ReadonlySet<string>;
+  #rejectedFor: RejectionReasons;
 
   constructor(poll: OpenPoll, { leads, rejected, contents, numbers, now }: Known) {
     this.#poll = poll;
@@ -191,7 +192,7 @@ export class Chunk {
 
   #reject(item: RejectedLead): void {
     const isErased = item.id !== undefined && this.#leads.get(item.id)?.erased_no != null;
-    const { id, hash, path, reason } = item;
+    const { id, hash, path } = item;
     const [before, known] = [this.rejections.get(hash), this.#rejected.get(hash)];
     this.rejections.set(hash, {
       ...item,
@@ -201,8 +202,7 @@ export class Chunk {
     const has_id = id !== undefined || known?.has_id === true;
     this.#rejected.set(hash, { hash, erased: isErased || known?.erased === true, open: true, path, has_id });
     this.#rejections += 1;
-    if (this.#rejectedFor.size < MAX_REASONS)
-      this.#rejectedFor = new Set(this.#rejectedFor).add(path ? `${path}: ${reason}` : reason);
+    this.#rejectedFor = withReason(this.#rejectedFor, item);
   }
 
   /**

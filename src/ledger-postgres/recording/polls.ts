@@ -5,6 +5,7 @@ import { DAYS_COMPARED, dayOf } from '../../ledger/database/listing-size-days.ts
 import { IdSet } from '../../ledger/recording/id-set.ts';
 import { type BlockMemory, PollBlocks } from '../../ledger/recording/poll-blocks.ts';
 import { oldBefore } from '../../ledger/rules/listed-content.ts';
+import { NO_REASONS } from '../../ledger/rules/rejection-reasons.ts';
 import type { PostgresAccess } from '../database/postgres-access.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { recordClock } from '../delivering/clock-setting.ts';
@@ -140,7 +141,8 @@ export class Polls {
       changed: poll.changed,
       rejected: poll.rejected,
       listedBefore: poll.listedBefore,
-      rejectedFor: [...poll.rejectedFor],
+      rejectedFor: poll.rejectedFor.first,
+      rejectedForOthers: poll.rejectedFor.others,
     };
   }
 
@@ -204,7 +206,7 @@ async function begin(
     seen: new IdSet(),
     undecided: new IdSet(),
     blocks: new PollBlocks(isCurrent ? remembered?.memory : undefined),
-    rejectedFor: new Set(),
+    rejectedFor: NO_REASONS,
     new: 0,
     changed: 0,
     rejected: 0,

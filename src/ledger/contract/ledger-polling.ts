@@ -24,6 +24,8 @@ export interface PollSummary extends RecordCounts {
   readonly listedBefore: number;
   /** The first few distinct reasons for rejections, each with the path of the faulty field. */
   readonly rejectedFor: readonly string[];
+  /** The number of leads that were rejected for other reasons. */
+  readonly rejectedForOthers: number;
 }
 
 /** The methods that polls call to record a listing. */

@@ -1,4 +1,5 @@
 import type { PollId } from '../contract/status-rows.ts';
+import type { RejectionReasons } from '../rules/rejection-reasons.ts';
 import type { IdSet } from './id-set.ts';
 import type { PollBlocks } from './poll-blocks.ts';
 
@@ -23,7 +24,7 @@ export interface OpenPoll {
    */
   readonly undecided: IdSet;
   readonly blocks: PollBlocks;
-  rejectedFor: ReadonlySet<string>;
+  rejectedFor: RejectionReasons;
   new: number;
   changed: number;
   rejected: number;

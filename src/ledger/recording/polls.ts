@@ -7,6 +7,7 @@ import type { PollId } from '../contract/status-rows.ts';
 import { DAYS_COMPARED, dayOf } from '../database/listing-size-days.ts';
 import type { Transactions } from '../database/transactions.ts';
 import { oldBefore } from '../rules/listed-content.ts';
+import { NO_REASONS } from '../rules/rejection-reasons.ts';
 import { IdSet } from './id-set.ts';
 import type { OpenPoll } from './open-poll.ts';
 import { type BlockMemory, PollBlocks } from './poll-blocks.ts';
@@ -100,7 +101,7 @@ export class Polls {
       seen: new IdSet(),
       undecided: new IdSet(),
       blocks: new PollBlocks(this.#blocks.get(source)),
-      rejectedFor: new Set(),
+      rejectedFor: NO_REASONS,
       new: 0,
       changed: 0,
       rejected: 0,
@@ -139,7 +140,8 @@ export class Polls {
       changed: poll.changed,
       rejected: poll.rejected,
       listedBefore: poll.listedBefore,
-      rejectedFor: [...poll.rejectedFor],
+      rejectedFor: poll.rejectedFor.first,
+      rejectedForOthers: poll.rejectedFor.others,
     };
   }
 

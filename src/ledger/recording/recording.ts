@@ -15,7 +15,8 @@ import type { RecordCounts } from '../contract/ledger-polling.ts';
 import type { Transactions } from '../database/transactions.ts';
 import type { Owing } from '../delivering/owing.ts';
 import { changedFields } from '../rules/changed-fields.ts';
-import { isOld, MAX_REASONS, REPEATED } from '../rules/listed-content.ts';
+import { isOld, REPEATED } from '../rules/listed-content.ts';
+import { withReason } from '../rules/rejection-reasons.ts';
 import { beginBlock } from './begin-blocks.ts';
 import type { ChunkChanges } from './chunk-changes.ts';
 import type { OpenPoll } from './open-poll.ts';
@@ -224,8 +225,7 @@ export class Recording {
     const kept = erased ? '' : raw;
     this.#sql.reject.run(poll.source, poll.id, poll.id, position, id ?? null, reason, path, hash, kept);
     poll.rejected += 1;
-    if (poll.rejectedFor.size < MAX_REASONS)
-      poll.rejectedFor = new Set(poll.rejectedFor).add(path ? `${path}: ${reason}` : reason);
+    poll.rejectedFor = withReason(poll.rejectedFor, item);
   }
 
   /**

@@ -1,8 +1,5 @@
 import type { ContentFacts } from '../../leads/content-facts.ts';
 
-/** Maximum number of distinct reasons for rejected leads that a poll reports. */
-export const MAX_REASONS = 5;
-
 /** The reason recorded for a content that a listing contains beside another content with the same id. */
 export const REPEATED =
   'This id occurs more than once in the listing, with different content; leadsync recorded only one version.';

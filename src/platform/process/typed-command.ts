@@ -20,5 +20,9 @@ export function startCommand(env: Environment): string | undefined {
 export function rewriteCommands(text: string, env: Environment): string {
   const [command, start] = [typedCommand(env), startCommand(env)];
   const started = start === undefined ? text : text.replaceAll('`leadsync run`', () => `\`${start}\``);
-  return command === NAME ? started : started.replaceAll(/`leadsync (?=[a-z-])/g, () => `\`${command} `);
+  if (command === NAME) return started;
+  return started.replaceAll(/`leadsync (?=[a-z-])/g, (found, at: number) =>
+    // A text that was rewritten before stays as it is, even if the command begins with `leadsync`.
+    started.startsWith(`\`${command} `, at) ? found : `\`${command} `,
+  );
 }

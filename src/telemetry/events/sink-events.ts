@@ -126,12 +126,12 @@ export const sinkEvents = {
     message: ({ sink, reason, hint }) => `The check of sink ${sink} failed. ${reason} ${hint}`,
   }),
 
-  /** Deliveries continue. Only the tables of the mirror could not be written. */
+  /** The tables of the mirror could not be written. Deliveries do not depend on them. */
   'mirror-failed': eventKind<{ sink: string; reason: string; hint: string }>({
     level: 'warn',
     fields: ['sink', 'reason', 'hint'],
     message: ({ sink, reason, hint }) =>
-      `The mirror tables of sink ${sink} could not be written; leads are still delivered. ${reason} ${hint}`,
+      `The mirror tables of sink ${sink} could not be written. ${reason} ${hint}`,
   }),
 };
 

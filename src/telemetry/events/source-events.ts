@@ -93,16 +93,30 @@ export const sourceEvents = {
       `Source ${source}: the listing is empty but had ${count(before, 'lead')} before. leadsync removes nothing; ask the operator of the service whether that is correct.`,
   }),
 
+  /** A listing has far fewer leads than the complete listing before it, but is not empty. */
+  'listing-shrunk': eventKind<{ source: string; poll: number; listed: number; before: number }>({
+    level: 'warn',
+    fields: ['source', 'poll', 'listed', 'before'],
+    message: ({ source, listed, before }) =>
+      `Source ${source}: the listing has ${count(listed, 'lead')} but had ${before} before. leadsync removes nothing; ask the operator of the service whether that is correct.`,
+  }),
+
+  /**
+   * `reasons` has the first distinct reasons, and `others` counts the rejected leads with other reasons. `repeated` says whether the last complete
+   * listing was rejected for the same reasons, which the log has therefore reported before.
+   */
   'leads-rejected': eventKind<{
     source: string;
     poll: number;
     rejected: number;
     reasons: readonly string[];
+    others: number;
+    repeated: boolean;
   }>({
-    level: 'warn',
-    fields: ['source', 'poll', 'rejected', 'reasons'],
-    message: ({ source, rejected, reasons }) =>
-      `Source ${source}: rejected ${count(rejected, 'lead')} that ${rejected === 1 ? 'does' : 'do'} not match the service's API description: ${reasons.map(withoutStop).join('; ')}.`,
+    level: ({ repeated }) => (repeated ? 'debug' : 'warn'),
+    fields: ['source', 'poll', 'rejected', 'reasons', 'others', 'repeated'],
+    message: ({ source, rejected, reasons, others }) =>
+      `Source ${source}: rejected ${count(rejected, 'lead')} that ${rejected === 1 ? 'does' : 'do'} not match the service's API description: ${reasons.map(withoutStop).join('; ')}${others > 0 ? `; and ${others} more` : ''}.`,
   }),
 
   'token-renewed': eventKind<{ source: string; grant: string; expiresAt: Date | undefined }>({

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { pollLoop } from '../../../src/daemon/joints/poll-loop.ts';
 import { PollRequest } from '../../../src/daemon/joints/poll-request.ts';
+import { ReportedRejections } from '../../../src/daemon/joints/reported-rejections.ts';
 import { judgeBy } from '../../../src/delivery/judge.ts';
 import { openLedger } from '../../../src/ledger/sqlite-ledger.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
@@ -60,6 +61,7 @@ class CronPolling {
       clock,
       emit: this.reported.emit,
       onOwed: () => undefined,
+      rejections: new ReportedRejections(),
       random,
       request,
     };

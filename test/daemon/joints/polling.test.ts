@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { PollSchedule } from '../../../src/config/contract/config.ts';
 import { pollLoop } from '../../../src/daemon/joints/poll-loop.ts';
+import { ReportedRejections } from '../../../src/daemon/joints/reported-rejections.ts';
 import { judgeBy } from '../../../src/delivery/judge.ts';
 import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
 import { LedgerError } from '../../../src/ledger/contract/ledger-error.ts';
@@ -42,6 +43,7 @@ class Polling {
       clock: this.clock,
       emit: this.reported.emit,
       onOwed,
+      rejections: new ReportedRejections(),
     };
     this.#loop = pollLoop({ ...parts, schedule, random }, this.#stop.signal);
   }
@@ -249,6 +251,52 @@ describe('polling', () => {
     ]);
     expect(polling.reported.of('listing-emptied')).toMatchObject([{ before: 1 }]);
     expect(JSON.stringify(polling.reported.events)).not.toContain('Anna');
+  });
+});
+
+describe('what a poll reports about a listing', () => {
+  const rejectedLead = (id: number, reason: string) => {
+    const raw = aLead({ id });
+    return {
+      kind: 'rejected',
+      position: 0,
+      id: BigInt(id),
+      raw,
+      hash: hashOf(raw),
+      reason,
+      path: 'key',
+    } as const;
+  };
+
+  it('is the first five reasons of rejections with the number of others, and a repeat is marked', async () => {
+    const twelve = Array.from({ length: 12 }, (_, at) => rejectedLead(at + 1, `Fault ${at + 1}.`));
+    const polling = await Polling.start(every30s, (polling) => {
+      polling.source.answer = () => listingOf(twelve);
+    });
+    await polling.clock.pass(31 * SECOND);
+    polling.source.answer = () => listingOf([99]);
+    await polling.clock.pass(31 * SECOND);
+    polling.source.answer = () => listingOf([99, ...twelve]);
+    await polling.clock.pass(31 * SECOND);
+    const reports = polling.reported.of('leads-rejected');
+    expect(reports.map(({ rejected, others, repeated }) => [rejected, others, repeated])).toEqual([
+      [12, 7, false],
+      [12, 7, true],
+      [12, 7, false],
+    ]);
+    expect(reports[0]?.reasons).toHaveLength(5);
+  });
+
+  it('is that it shrank, in the poll in which it did', async () => {
+    const many = Array.from({ length: 60 }, (_, at) => at + 1);
+    const polling = await Polling.start(every30s, (polling) => {
+      polling.source.answer = () => listingOf(many);
+    });
+    await polling.clock.pass(SECOND);
+    polling.source.answer = () => listingOf([1, 2, 3]);
+    await polling.clock.pass(2 * 31 * SECOND);
+    expect(polling.reported.of('listing-shrunk')).toMatchObject([{ source: 'main', listed: 3, before: 60 }]);
+    expect(polling.reported.of('listing-emptied')).toEqual([]);
   });
 });
 
