@@ -3,6 +3,7 @@ import type { MappedColumn, MappedType } from '../leads/mapped-fields.ts';
 import { LEFT_OUT, type LeftOut, type Refused, type Unavailable } from '../leads/outcome.ts';
 import type { Secret } from '../platform/options/secret.ts';
 import { CompiledMappings } from './compiled-mappings.ts';
+import type { OnEvaluated } from './mapping.ts';
 import { type MappingDefinition, textOf } from './mapping-definition.ts';
 
 const NOT_COMPILED =
@@ -53,16 +54,18 @@ export function columnsOfDefinition(
 
 /**
  * Returns a delivery with the fields that its mapping computes for the lead. The mapping is that of the batch, or an earlier one if the delivery may
- * have arrived under it. Returns an outcome instead if the mapping leaves the lead out, fails for it, or cannot be compiled.
+ * have arrived under it. Returns an outcome instead if the mapping leaves the lead out, fails for it, or cannot be compiled. For `onEvaluated`, see
+ * `Mapping.map`.
  */
 export function mapDelivery(
   delivery: Delivery,
   { mapping, sink }: Pick<Batch, 'mapping' | 'sink'>,
   mappings: CompiledMappings,
+  onEvaluated?: OnEvaluated,
 ): Delivery | Refused | Unavailable | LeftOut {
   const text = textFor(delivery, { mapping });
   if (text === null || delivery.event === 'erased') return delivery;
-  const mapped = mappings.get(text)?.map(delivery);
+  const mapped = mappings.get(text)?.map(delivery, onEvaluated);
   // Not refused: the lead waits, and nothing is lost.
   if (!mapped) return { kind: 'unavailable', reason: NOT_COMPILED, unsent: true };
   if (mapped.kind === 'left-out') return { kind: 'left-out', reason: `${LEFT_OUT} of ${sink}` };

@@ -67,6 +67,9 @@ class MappingFailed extends Error {
   }
 }
 
+/** Reports that the expression of an option was evaluated: `['where']` or `['fields', 'email']`. */
+export type OnEvaluated = (path: readonly string[]) => void;
+
 /** The compiled mapping of one sink. Evaluates synchronously; an expression can be written to take many seconds (see `MappingProcess`). */
 export class Mapping {
   readonly definition: MappingDefinition;
@@ -76,6 +79,7 @@ export class Mapping {
   readonly #current: { lead: LeadValue | undefined };
   readonly #effort: Effort;
   readonly #rawKeys: ReadonlySet<string> | undefined;
+  #isWarm = false;
 
   private constructor(
     definition: MappingDefinition,
@@ -139,17 +143,24 @@ export class Mapping {
     );
   }
 
-  /** Returns what the sink gets for a delivery. */
-  map(delivery: Delivery): Mapped {
+  /**
+   * Returns what the sink gets for a delivery. Calls `onEvaluated` after each expression, with the option that contains it, except for the first
+   * lead, whose expressions take longer because they run for the first time.
+   */
+  map(delivery: Delivery, onEvaluated?: OnEvaluated): Mapped {
+    const evaluated = this.#isWarm ? onEvaluated : undefined;
+    this.#isWarm = true;
     try {
       requireReadable(delivery);
       const variables = new Variables(delivery, this.#rawKeys);
       requireFewAnswers(variables.lead);
       this.#current.lead = variables.lead;
       this.#effort.begin();
-      if (this.#where && !this.#isWanted(this.#where, variables)) return { kind: 'left-out' };
+      const isWanted = this.#where === undefined || this.#isWanted(this.#where, variables);
+      if (this.#where) evaluated?.(['where']);
+      if (!isWanted) return { kind: 'left-out' };
       const valuesOf = (fields: readonly CompiledField[] | undefined) =>
-        fields && this.#fieldsOf(fields, delivery, variables);
+        fields && this.#fieldsOf(fields, delivery, variables, evaluated);
       return { kind: 'mapped', fields: valuesOf(this.#fields), perLead: valuesOf(this.#perLead) };
     } catch (error) {
       if (error instanceof ExpressionFailed) return failedAt(['where'], error);
@@ -171,12 +182,19 @@ export class Mapping {
     return wanted;
   }
 
-  #fieldsOf(fields: readonly CompiledField[], { event }: Delivery, variables: Variables): MappedFields {
+  #fieldsOf(
+    fields: readonly CompiledField[],
+    { event }: Delivery,
+    variables: Variables,
+    evaluated: OnEvaluated | undefined,
+  ): MappedFields {
     const mapped = new Map<string, MappedValue>();
     for (const { name, path, rule, expression } of fields) {
       if ('value' in rule) mapped.set(name, rule.value);
-      else if (expression && (!rule.once || event === 'created'))
+      else if (expression && (!rule.once || event === 'created')) {
         mapped.set(name, fieldValue(path, rule, expression, variables));
+        evaluated?.(path);
+      }
     }
     return mapped;
   }

@@ -64,6 +64,7 @@ export function previewNote(
   { name, enabled }: SinkConfig,
   now: Date,
   command: (words: string) => string,
+  { hasActions = false } = {},
 ): string | undefined {
   const when = settledAt ? ` ${printMomentAndAge(settledAt, now)}` : '';
   if (!enabled) return `${name} is disabled in the configuration: nothing is sent to it.`;
@@ -71,6 +72,7 @@ export function previewNote(
     case 'delivered':
       if (delivery.event === 'erased')
         return `It was delivered${when}; no content of the lead is left to send.`;
+      if (hasActions) return `It was delivered${when}, and is not sent again automatically.`;
       return `It was delivered${when}, and is not sent again automatically; ${command(`replay --sink ${name} --lead ${delivery.leadId}`)} sends it as a new delivery.`;
     case 'dead':
       return `It is dead${when && `, since${when}`}: ${printable(reason ?? 'no reason was recorded')} ${command(`retry --sink ${name} --lead ${delivery.leadId}`)} sends this.`;

@@ -1,3 +1,4 @@
+import { pollResult } from '../leads/poll-result.ts';
 import type {
   FoundLead,
   LeadContent,
@@ -25,6 +26,7 @@ export function leadJson({
   goneAt,
   owedSinks,
   deliveredSinks,
+  deadSinks,
 }: LeadRow) {
   return {
     source,
@@ -38,6 +40,7 @@ export function leadJson({
     gone_at: iso(goneAt),
     sinks: owedSinks,
     sinks_delivered: deliveredSinks,
+    sinks_dead: deadSinks,
   };
 }
 
@@ -136,5 +139,6 @@ export function pollJson({ listed_before, ...poll }: StoredPoll) {
   const durationMs =
     finished_at === null ? null : Math.max(0, Date.parse(finished_at) - Date.parse(started_at));
   const problems = pollProblemCodes({ ...poll, listed_before });
-  return { ...poll, duration_ms: durationMs, error: reasonOf(error), problems, listed_before };
+  const result = pollResult({ ...poll, listed_before });
+  return { ...poll, result, duration_ms: durationMs, error: reasonOf(error), problems, listed_before };
 }

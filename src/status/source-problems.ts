@@ -1,4 +1,4 @@
-import { sizeBeforeShrinking } from '../leads/listing-shrinkage.ts';
+import { hasRejected, hasShrunk } from '../leads/poll-result.ts';
 import type { StatusCode } from '../leads/problems.ts';
 import type { StoredPoll } from '../ledger/contract/page-rows.ts';
 import type { PollRow } from '../ledger/contract/status-rows.ts';
@@ -32,19 +32,20 @@ export function sourceProblemCodes(source: SourceView, now: Date): StatusCode[] 
 }
 
 /**
- * Returns the codes of the problems that one poll shows: that it failed or was refused, or that its listing is far smaller than the complete
- * listing before it.
+ * Returns the codes of the problems that one poll shows: that it failed or was refused, that its listing is far smaller than the complete listing
+ * before it, or that it rejected leads.
  */
 export function pollProblemCodes(poll: StoredPoll): StatusCode[] {
-  const { source, status, error, leads_listed: listed, listed_before: before, started_at } = poll;
+  const { source, status, error } = poll;
   if (status === 'failed' || status === 'partial') {
     const { code = '', reason } = readPollError(error ?? '');
     const failure = { code, reason, isPartial: status === 'partial' };
     return [failedPoll(source, failure, true, { command: commandInText }).code];
   }
-  if (before === null) return [];
-  const listing = { lastSuccessAt: new Date(started_at), listed, listedLately: before, leads: before };
-  return sizeBeforeShrinking(listing) === undefined ? [] : ['listing_shrunk'];
+  return [
+    ...(hasShrunk(poll) ? ['listing_shrunk' as const] : []),
+    ...(hasRejected(poll) ? ['leads_rejected' as const] : []),
+  ];
 }
 
 /** Returns the problems of one source, according to its last polls. */

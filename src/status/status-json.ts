@@ -11,6 +11,7 @@ import { sinkProblemCodes } from './find-problems.ts';
 import { iso, reasonOf, seconds } from './json-values.ts';
 import { nextAttemptAt } from './next-attempt.ts';
 import { nextPollAt } from './next-poll.ts';
+import { readPollError } from './poll-error.ts';
 import type { Problem } from './problem.ts';
 import { sourceProblemCodes } from './source-problems.ts';
 import { type SinkView, type SourceView, viewSinks, viewSources } from './status-view.ts';
@@ -74,6 +75,7 @@ export function sourceOverview(view: SourceView, now: Date, retryAt?: Date) {
     last_poll_status: poll?.status ?? null,
     freshness_seconds: successAt ? Math.max(0, (now.getTime() - successAt.getTime()) / 1000) : null,
     error: reasonOf(poll?.error),
+    error_code: poll?.error === undefined ? null : (readPollError(poll.error).code ?? null),
     failing_since: iso(view.status?.failingSince),
     next_poll_at: iso(nextPollAt(view, retryAt)),
     problems: sourceProblemCodes(view, now),

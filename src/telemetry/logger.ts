@@ -15,7 +15,7 @@ export interface LogStream {
   on?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-/** Number of lines to keep in memory. */
+/** Number of warnings and errors to keep in memory, and of other lines. */
 const MAX_RECENT = 500;
 
 /** Options of a logger. Only the throttle uses `time`; the timestamps of lines always come from the system's clock. */
@@ -69,9 +69,11 @@ export function createLogger({
     },
     destination(stream, format ?? (stream.isTTY ? 'pretty' : 'json')),
   );
-  const write = (level: LogLevel, fields: { readonly event: string }, message: string, more: number) => {
+  const write = (level: LogLevel, fields: LineFields, message: string, more: number) => {
     const [shown, text] = counted(fields, message, more);
-    recent.add({ at: new Date(), level, event: fields.event, message: text });
+    const { event, source, sink } = fields;
+    const about = { source: nameIn(source), sink: nameIn(sink) };
+    recent.add({ at: new Date(), level, event, ...about, message: text });
     log[level](shown, text);
   };
   return {
@@ -102,6 +104,15 @@ export function createLogger({
       log.level = next;
     },
   };
+}
+
+interface LineFields {
+  readonly event: string;
+  readonly [name: string]: unknown;
+}
+
+function nameIn(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
 }
 
 function rewritten(

@@ -99,12 +99,27 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       return args[0] === 'crm' ? aSinkDetail(sink, args[1]) : undefined;
     },
     polls: kept('polls', { rows: [], next: null }),
-    log: kept('log', [{ at: AT, level: 'info', event: 'started', message: 'leadsync runs.' }]),
+    log: kept('log', [
+      { at: AT, level: 'info', event: 'started', source: null, sink: null, message: 'leadsync runs.' },
+    ]),
     rejected: kept('rejected', { rows: [], next: null }),
     revealRejected: async (...args) => {
       asked.push(['revealRejected', ...args]);
       return args[0] === '1'
-        ? { rejected_id: 1, source: 'main', lead_id: '7', path: '/id', reason: 'It is wrong.', raw: '{}' }
+        ? {
+            rejected_id: 1,
+            source: 'main',
+            lead_id: '7',
+            path: '/id',
+            reason: 'It is wrong.',
+            poll_id: 3,
+            rejected_at: AT,
+            last_poll_id: 4,
+            last_rejected_at: AT,
+            resolved_at: null,
+            state: 'open' as const,
+            raw: '{}',
+          }
         : undefined;
     },
     configuration: kept('configuration', { generation: 1, loaded_at: AT, stale: null, values: [] }),

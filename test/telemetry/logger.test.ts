@@ -212,9 +212,19 @@ test('keeps the last lines that it wrote, newest first, without those below its 
   setLevel('warn');
   write(anEvent('started'));
   fault('testing', new TypeError('with a lead'));
-  expect(recent()).toHaveLength(500);
+  expect(recent()).toHaveLength(500 + 1); // the error is kept apart from the others
   expect(recent().slice(0, 2)).toMatchObject([
     { level: 'error', event: 'fault', message: 'Internal error while testing; please report it.' },
     { level: 'info', event: 'started', at: expect.any(Date) },
+  ]);
+});
+
+test('the lines kept of the log name the source and the sink that they are about', () => {
+  const { event: write, recent } = log();
+  write(anEvent('sink-held'));
+  write(anEvent('poll-finished'));
+  expect(recent().map(({ source, sink }) => [source, sink])).toEqual([
+    ['main', undefined],
+    [undefined, 'crm'],
   ]);
 });

@@ -12,7 +12,8 @@ import { SinkOverview } from '../contract/overview.ts';
 import { PollRow } from '../contract/polls.ts';
 import { ExpressionLanguage } from '../contract/previews.ts';
 import { RejectedRow } from '../contract/rejected.ts';
-import { SinkDetail } from '../contract/sinks.ts';
+import { may } from '../contract/rights.ts';
+import { SinkDetail, withoutOrigins } from '../contract/sinks.ts';
 import { pageOf } from '../contract/values.ts';
 import { OverviewAnswer, withFormerNames } from './former-names.ts';
 import {
@@ -147,8 +148,11 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
         response: responses(SinkDetail, 404),
       },
     },
-    async ({ params: { sink }, query: { period } }) =>
-      (await operations.sink(sink, period)) ?? noSuchSink(sink),
+    async ({ params: { sink }, query: { period } }) => {
+      const detail = await operations.sink(sink, period);
+      if (detail === undefined) return noSuchSink(sink);
+      return may('configuration') ? detail : withoutOrigins(detail);
+    },
   );
   app.get(
     '/polls',

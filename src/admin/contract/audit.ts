@@ -9,6 +9,37 @@ export const AuditFilter = z.object({
   until: time.optional(),
 });
 
+/** The actions that leadsync records, in alphabetical order. A ledger of an earlier version may have others. */
+export const ACTIONS = [
+  'backup',
+  'cancel-replay',
+  'discard',
+  'erase',
+  'export',
+  'export-subject',
+  'find',
+  'forget',
+  'ledger-accept',
+  'login',
+  'login refused',
+  'moved',
+  'pause',
+  'poll',
+  'query',
+  'recover',
+  'reload',
+  'replay',
+  'restore',
+  'resume',
+  'retry',
+  'reveal',
+  'setup',
+  'source-login',
+  'test',
+  'test-alert',
+  'token refused',
+] as const;
+
 /** A line of the audit log: who did what. Contains no lead content and no secret. */
 export const AuditRow = z.object({
   /** Cursor of the line. */

@@ -13,6 +13,8 @@ export const LeadSearch = z.object({
   service: z.string().optional(),
   /** Whether the source still lists the lead. With `gone`, the leads that disappeared most recently come first. */
   listing: z.enum(['current', 'gone']).optional(),
+  /** Whether every sink to which the lead is or was owed has it. leadsync reads at most 5,000 leads for one page. */
+  delivered: z.enum(['everywhere', 'not-everywhere']).optional(),
   /** Inclusive start of the time range; `until` is its exclusive end. */
   since: time.optional(),
   until: time.optional(),
@@ -35,6 +37,8 @@ export const LeadRow = z.object({
   sinks: count,
   /** Number of these sinks for which the last delivery of the lead is delivered. */
   sinks_delivered: count,
+  /** Number of these sinks for which the last delivery of the lead is dead. */
+  sinks_dead: count,
 });
 
 /** The fields of a lead, in order. */

@@ -7,6 +7,12 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 export const LogFilter = z.object({
   /** The minimum level. */
   level: z.enum(LEVELS).optional(),
+  /** Type of the event, such as `sink-held`. */
+  event: z.string().max(100).optional(),
+  source: z.string().optional(),
+  sink: z.string().optional(),
+  /** Text that the message contains, in any case of letters. */
+  text: z.string().max(200).optional(),
 });
 
 /** A line of the log. Contains no personal data. */
@@ -16,14 +22,23 @@ export const LogLine = z.object({
   /** Type of the event, such as `sink-held`. */
   event: z.string(),
   message: z.string(),
+  /** The source and the sink that the event is about; null if there is none. */
+  source: z.string().nullable(),
+  sink: z.string().nullable(),
 });
 
 /** The fields of a line, in order. */
 export const LOG_COLUMNS = LogLine.keyof().options;
 
-/** Whether a line has at least the minimum level of a filter. */
-export function isLogged({ level }: LogLine, { level: least = 'trace' }: LogFilter): boolean {
-  return LEVELS.indexOf(level) >= LEVELS.indexOf(least);
+/** Whether a line matches every field of a filter. */
+export function isLogged(line: LogLine, { level = 'trace', event, source, sink, text }: LogFilter): boolean {
+  return (
+    LEVELS.indexOf(line.level) >= LEVELS.indexOf(level) &&
+    (event === undefined || line.event === event) &&
+    (source === undefined || line.source === source) &&
+    (sink === undefined || line.sink === sink) &&
+    (text === undefined || line.message.toLowerCase().includes(text.toLowerCase()))
+  );
 }
 
 export type LogFilter = z.infer<typeof LogFilter>;

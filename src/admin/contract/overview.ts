@@ -26,6 +26,8 @@ export const SourceOverview = z.object({
   last_poll_at: time.nullable(),
   last_poll_status: PollStatus.nullable(),
   last_success_at: time.nullable(),
+  /** Code of the failure of the last poll, such as `login-refused`; null if it did not fail, or if a stop of leadsync interrupted it. */
+  error_code: z.string().nullable(),
   /** Seconds since the last complete listing. */
   freshness_seconds: z.number().nullable(),
   error: z.string().nullable(),

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { count, PollStatus, time } from './values.ts';
+import { count, PollResult, PollStatus, time } from './values.ts';
 
 /** Filter for polls; a poll must match every field. */
 export const PollFilter = z.object({
   source: z.string().optional(),
   status: PollStatus.optional(),
+  result: PollResult.optional(),
 });
 
 /** A poll of a source. */
@@ -23,12 +24,14 @@ export const PollRow = z.object({
   http_status: z.int().nullable(),
   error: z.string().nullable(),
   /**
-   * Codes of the problems that this poll shows: `poll_failed`, `source_refused`, or `listing_shrunk` if the previous complete listing was far
-   * larger.
+   * Codes of the problems that this poll shows: `poll_failed`, `source_refused`, `listing_shrunk` if the previous complete listing was far
+   * larger, or `leads_rejected`.
    */
   problems: z.array(z.string()),
   /** Number of leads that the previous complete listing had; null unless the poll completed a changed listing. */
   listed_before: count.nullable(),
+  /** The status or, for a complete listing, `shrunk` if the previous one was far larger, or `rejected` if it has rejected leads. */
+  result: PollResult,
 });
 
 /** The fields of a poll, in order. */

@@ -36,14 +36,7 @@ export const RejectedRow = z.object({
 export const REJECTED_COLUMNS = RejectedRow.keyof().options;
 
 /** The text of a rejected lead: personal data. It is empty if it was erased. */
-export const RejectedContent = z.object({
-  rejected_id: z.int(),
-  source: z.string(),
-  lead_id: z.string().nullable(),
-  path: z.string(),
-  reason: z.string(),
-  raw: z.string(),
-});
+export const RejectedContent = RejectedRow.extend({ raw: z.string() });
 
 export type RejectionState = z.infer<typeof RejectionState>;
 export type RejectedFilter = z.infer<typeof RejectedFilter>;

@@ -42,7 +42,8 @@ export const SinkDetail = SinkOverview.extend({
    */
   counted_from: time.nullable(),
   /** The options of the sink that are set, with the address of its destination. Secrets are masked. */
-  options: z.array(z.object({ option: z.string(), value: z.string(), origin: z.string() })),
+  /** `origin` is null for a client that may not see the configuration. */
+  options: z.array(z.object({ option: z.string(), value: z.string(), origin: z.string().nullable() })),
   attempts: AttemptTotals,
   /** Speed to lead of the leads that were first seen since `period_start`. */
   speed_to_lead: SpeedToLead,
@@ -91,3 +92,8 @@ export const SinkDetail = SinkOverview.extend({
 
 export type Period = z.infer<typeof Period>;
 export type SinkDetail = z.infer<typeof SinkDetail>;
+
+/** Returns the description of a sink without the origins of its options, which name files and environment variables. */
+export function withoutOrigins(sink: SinkDetail): SinkDetail {
+  return { ...sink, options: sink.options.map((one) => ({ ...one, origin: null })) };
+}

@@ -11,7 +11,7 @@ import { markup } from './parts/markup.ts';
 import type { Notice } from './parts/notice.ts';
 import { type AddPage, fieldsOf } from './parts/site.ts';
 import { table } from './parts/table.ts';
-import { ago } from './parts/time-element.ts';
+import { ago, moment } from './parts/time-element.ts';
 
 /** Adds the page that shows the configuration in force, with the origin of each value. Offers a reload if the file differs. */
 export const addConfiguration: AddPage = (app, site) => {
@@ -70,7 +70,7 @@ function body(
     stale && staleNotice(stale, now),
     html`<dl class="facts">
       <div><dt>Generation</dt><dd>${generation}</dd></div>
-      <div><dt>In force since</dt><dd>${ago(loaded_at, now)}</dd></div>
+      <div><dt>In force since</dt><dd>${moment(loaded_at)} <small>${ago(loaded_at, now)}</small></dd></div>
       <div><dt>File</dt><dd>${fileState(isInForce, options)}</dd></div>
     </dl>`,
     may('reload') &&

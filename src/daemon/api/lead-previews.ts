@@ -63,7 +63,7 @@ async function sinkPreviews(
     reason,
   });
   if (upcoming === undefined) return withheld(NO_CONTENT);
-  const note = previewNote(upcoming, sink, clock.now(), commandInText);
+  const note = previewNote(upcoming, sink, clock.now(), commandInText, { hasActions: true });
   const why = sink.enabled ? notOwed(upcoming, sink) : note;
   const owed =
     why === undefined

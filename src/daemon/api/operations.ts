@@ -136,7 +136,12 @@ export function operationsOf(context: OperationParts): Operations {
     log: async (filter) =>
       context
         .recentLines()
-        .map(({ at, ...line }) => ({ at: at.toISOString(), ...line }))
+        .map(({ at, source = null, sink = null, ...line }) => ({
+          at: at.toISOString(),
+          ...line,
+          source,
+          sink,
+        }))
         .filter((line) => isLogged(line, filter)),
     rejected: async (filter, page) => {
       await requireNames(context, query, filter);

@@ -6,11 +6,14 @@ import { columnsOf, isMapped, mapDelivery } from '../../mapping/map-delivery.ts'
 import type { OpenSink } from '../../operations/opening/open-sinks.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
+import { ExpressionTiming } from './expression-timing.ts';
 
 /** Time after which mapping a batch gives way to other work, in ms. */
 const TURN_MS = 10;
-/** Time that a mapping may take for one lead before leadsync reports it as slow, in ms. The other work of the process waits meanwhile. */
+/** Time that the expressions of the configuration may take for one lead before leadsync reports it as slow, in ms. The other work of the process waits meanwhile. */
 const SLOW_MS = 50;
+
+const NO_FIELDS: ReadonlySet<string> = new Set();
 
 /** The deliveries of a batch that go to the sink, and the outcomes of the others. */
 export interface MappedBatch {
@@ -27,7 +30,7 @@ export interface MappedBatch {
  */
 export async function mapBatch(
   batch: Batch,
-  { erasedRefusal: reason }: Pick<OpenSink, 'erasedRefusal'>,
+  { erasedRefusal: reason, standardFields = NO_FIELDS }: Pick<OpenSink, 'erasedRefusal' | 'standardFields'>,
   {
     mappings,
     clock,
@@ -39,16 +42,19 @@ export async function mapBatch(
   const results: (Delivery | Refused | Unavailable | LeftOut)[] = [];
   let turnMs = clock.monotonicMs();
   for (const delivery of batch.deliveries) {
-    const startMs = clock.monotonicMs();
+    const timing = new ExpressionTiming(clock, standardFields);
     const isRefused = delivery.event === 'erased' && reason !== undefined;
-    results.push(isRefused ? { kind: 'refused', reason } : mapDelivery(delivery, batch, mappings));
-    const endMs = clock.monotonicMs();
-    if (endMs - startMs > SLOW_MS) {
+    results.push(
+      isRefused
+        ? { kind: 'refused', reason }
+        : mapDelivery(delivery, batch, mappings, (path) => timing.evaluated(path)),
+    );
+    if (timing.totalMs > SLOW_MS) {
       const { source, leadId } = delivery;
-      const durationMs = Math.round(endMs - startMs);
-      emit({ type: 'mapping-slow', sink: batch.sink, source, lead: String(leadId), durationMs });
+      const [field, durationMs] = [timing.slowest, Math.round(timing.totalMs)];
+      emit({ type: 'mapping-slow', sink: batch.sink, source, lead: String(leadId), field, durationMs });
     }
-    if (endMs - turnMs < TURN_MS) continue;
+    if (clock.monotonicMs() - turnMs < TURN_MS) continue;
     await nextTurn();
     turnMs = clock.monotonicMs();
   }

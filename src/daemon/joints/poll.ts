@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ListedBlock, ListedElement, ListedItem } from '../../leads/listed-lead.ts';
-import { sizeBeforeShrinking } from '../../leads/listing-shrinkage.ts';
+import { hasShrunk } from '../../leads/poll-result.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { LedgerPolling, PollSummary } from '../../ledger/contract/ledger-polling.ts';
 import type { PollId } from '../../ledger/contract/status-rows.ts';
@@ -219,13 +219,9 @@ function finished(
   const counts = { listed, new: fresh, changed, rejected, bytes, durationMs: Math.round(durationMs) };
   const events: Event[] = [{ type: 'poll-finished', source, poll, status, ...counts }];
   if (listed === 0 && before > 0) events.push({ type: 'listing-emptied', source, poll, before });
-  else if (isShrunk(listed, before)) events.push({ type: 'listing-shrunk', source, poll, listed, before });
+  else if (hasShrunk({ leads_listed: listed, listed_before: before }))
+    events.push({ type: 'listing-shrunk', source, poll, listed, before });
   return events;
-}
-
-function isShrunk(listed: number, before: number): boolean {
-  const size = { lastSuccessAt: new Date(0), listed, listedLately: before, leads: before };
-  return sizeBeforeShrinking(size) !== undefined;
 }
 
 function reportRejected({ source, emit, rejections }: PollParts, poll: PollId, summary: PollSummary): void {

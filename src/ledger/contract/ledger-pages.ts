@@ -8,6 +8,7 @@ import type {
   LeadSearch,
   Page,
   PersonSearch,
+  PollSearch,
   RejectedSearch,
   RejectedText,
   Rows,
@@ -16,7 +17,7 @@ import type {
   StoredRejection,
 } from './page-rows.ts';
 import type { ActivityRequest, SinkActivity } from './sink-activity.ts';
-import type { DeliveryRow, LedgerStatus, PollStatus, Upcoming } from './status-rows.ts';
+import type { DeliveryRow, LedgerStatus, Upcoming } from './status-rows.ts';
 
 /** The queries of the pages and the API. Each query reads one snapshot of the ledger and does a bounded amount of work. */
 export interface LedgerPages {
@@ -50,10 +51,7 @@ export interface LedgerPages {
   /** Like `LedgerQueries.countDue`. */
   countDue(sink: string, now: Date, most: number): number;
   /** Returns a page of polls. */
-  polls(
-    filter: { source?: string | undefined; status?: PollStatus | undefined },
-    page: Page,
-  ): Rows<StoredPoll>;
+  polls(filter: PollSearch, page: Page): Rows<StoredPoll>;
   /** Returns a page of rejected leads, without their text. */
   rejected(search: RejectedSearch, page: Page): Rows<StoredRejection>;
   /** Returns the text of a rejected lead, which is personal data; undefined if no rejected lead has this id. */

@@ -1,5 +1,6 @@
 import type { Contact } from '../../leads/find-contact.ts';
 import type { LeadId } from '../../leads/lead.ts';
+import type { PollResult } from '../../leads/poll-result.ts';
 import type { DeliveryRow, PollStatus } from './status-rows.ts';
 
 /* Requests and results of the query thread: values that can be passed between threads. */
@@ -29,6 +30,8 @@ export interface LeadSearch {
   readonly service?: string | undefined;
   /** Whether the source still lists the lead. `gone` sorts the leads by when each was first missing from a listing. */
   readonly listing?: 'current' | 'gone' | undefined;
+  /** Whether every sink to which the lead is or was owed has it. */
+  readonly delivered?: 'everywhere' | 'not-everywhere' | undefined;
   /**
    * The period in which the lead was first seen: at or after `since`, and before `until`. With `service`, the period in which it was first
    * seen in that service. With `gone`, the period in which it was first missing from a listing.
@@ -54,6 +57,8 @@ export interface LeadRow {
   readonly owedSinks: number;
   /** Number of these sinks for which the last delivery of the lead is delivered. */
   readonly deliveredSinks: number;
+  /** Number of these sinks for which the last delivery of the lead is dead. */
+  readonly deadSinks: number;
 }
 
 /** A search for leads by the client. */
@@ -127,6 +132,13 @@ export interface LeadHistory {
   readonly deliveries: readonly (DeliveryRow & { readonly attemptRows: readonly StoredAttempt[] })[];
 }
 
+/** A filter of polls. A poll matches if it meets every given condition. */
+export interface PollSearch {
+  readonly source?: string | undefined;
+  readonly status?: PollStatus | undefined;
+  readonly result?: PollResult | undefined;
+}
+
 /** A poll as stored. Times are ISO 8601 text. */
 export interface StoredPoll {
   readonly poll_id: number;
@@ -161,7 +173,9 @@ export interface RejectedSearch {
 export interface StoredRejection {
   readonly rejected_id: number;
   readonly source: string;
+  /** Null if the lead has no usable id. */
   readonly lead_id: string | null;
+  /** The path of the faulty element; `reason` says what is wrong with it. */
   readonly path: string;
   readonly reason: string;
   readonly poll_id: number;
@@ -173,14 +187,7 @@ export interface StoredRejection {
 }
 
 /** The text of a rejected lead: personal data. */
-export interface RejectedText {
-  readonly rejected_id: number;
-  readonly source: string;
-  /** Null if the lead has no usable id. */
-  readonly lead_id: string | null;
-  /** The path of the faulty element, and what is wrong with the element. */
-  readonly path: string;
-  readonly reason: string;
+export interface RejectedText extends StoredRejection {
   readonly raw: string;
 }
 

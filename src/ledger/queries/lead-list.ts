@@ -5,9 +5,13 @@ import { type Period, periodOf } from '../rules/period.ts';
 import { type Cursor, FROM_NEWEST, inEachOrder, mergedRows, rowsAfter, startingAt } from './keyset-page.ts';
 
 /** A lead as the SQL of a list returns it. The progress of its deliveries is read only for the rows of the page. */
-type Row = Omit<LeadRow, 'owedSinks' | 'deliveredSinks'> & Cursor;
+type Row = Omit<LeadRow, keyof Progress> & Cursor;
+type Progress = Pick<LeadRow, 'owedSinks' | 'deliveredSinks' | 'deadSinks'>;
 type Range = Cursor & Period & { source: string };
 type ServiceRange = Period & { service: string; to: number; from: number; after: number; no: number };
+
+/** Maximum number of leads that are read for one page if the deliveries of each have to be read, too. */
+const MAX_WITH_PROGRESS = 5_000;
 
 /** Lists the leads that match a filter, in the order in which they were first seen. */
 export class LeadList {
@@ -21,7 +25,8 @@ export class LeadList {
 
   page(search: LeadSearch, limit: number, after: Cursor, order: Order): Rows<LeadRow> {
     const lists = this.#listsOf(search, after, order);
-    const { rows, next } = mergedRows(lists, (row) => fits(row, search), { limit, order });
+    const most = search.delivered === undefined ? {} : { most: MAX_WITH_PROGRESS };
+    const { rows, next } = mergedRows(lists, (row) => this.#fits(row, search), { limit, order, ...most });
     return { rows: rows.map((row) => this.#shown(row)), next };
   }
 
@@ -32,9 +37,9 @@ export class LeadList {
 
   /** Returns the number of matching leads, but counts at most `most`. */
   count(search: LeadSearch, most: number): number {
-    const { source, lead, service, listing } = search;
-    if (lead !== undefined || service !== undefined || listing !== undefined)
-      return mergedRows(this.#listsOf(search, FROM_NEWEST, 'newest'), (row) => fits(row, search), {
+    const { source, lead, service, listing, delivered } = search;
+    if ((lead ?? service ?? listing ?? delivered) !== undefined)
+      return mergedRows(this.#listsOf(search, FROM_NEWEST, 'newest'), (row) => this.#fits(row, search), {
         limit: most,
         order: 'newest',
       }).rows.length;
@@ -45,8 +50,19 @@ export class LeadList {
   }
 
   #shown({ at: _, no: __, ...row }: Row): LeadRow {
-    const { owed = 0, delivered = 0 } = this.#sql.progress.get(row.source, BigInt(row.lead)) ?? {};
-    return { ...row, owedSinks: owed, deliveredSinks: delivered };
+    return { ...row, ...this.#progressOf(row) };
+  }
+
+  #progressOf({ source, lead }: Pick<Row, 'source' | 'lead'>): Progress {
+    const none = { owedSinks: 0, deliveredSinks: 0, deadSinks: 0 };
+    return this.#sql.progress.get(source, BigInt(lead)) ?? none;
+  }
+
+  #fits(row: Row, search: LeadSearch): boolean {
+    if (!fits(row, search)) return false;
+    if (search.delivered === undefined) return true;
+    const { owedSinks, deliveredSinks } = this.#progressOf(row);
+    return (deliveredSinks === owedSinks) === (search.delivered === 'everywhere');
   }
 
   #listsOf(search: LeadSearch, after: Cursor, order: Order): Iterator<Row>[] {
@@ -154,8 +170,9 @@ function prepare(db: Database.Database) {
       )
       .pluck(),
     // SQLite takes the bare column `state` from the row with the maximum.
-    progress: db.prepare<[string, bigint], { owed: number; delivered: number }>(
-      `SELECT count(*) AS owed, coalesce(sum(state = 'delivered'), 0) AS delivered FROM (
+    progress: db.prepare<[string, bigint], Progress>(
+      `SELECT count(*) AS owedSinks, coalesce(sum(state = 'delivered'), 0) AS deliveredSinks,
+         coalesce(sum(state = 'dead'), 0) AS deadSinks FROM (
          SELECT d.state, max(d.delivery_no) FROM _versions v CROSS JOIN _deliveries d ON d.version_no = v.version_no
          WHERE v.source = ? AND v.id = ? GROUP BY d.sink_no) WHERE state <> 'skipped'`,
     ),

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
+import { pollResult, statusesOf } from '../../leads/poll-result.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
 import type { LedgerPages } from '../contract/ledger-pages.ts';
 import type { DeliveryFilter } from '../contract/ledger-queries.ts';
@@ -12,6 +13,7 @@ import type {
   Order,
   Page,
   PersonSearch,
+  PollSearch,
   RejectedSearch,
   RejectedText,
   Rows,
@@ -27,7 +29,6 @@ import {
   type DeliveryRow,
   type LedgerStatus,
   POLL_STATUSES,
-  type PollStatus,
   type Upcoming,
 } from '../contract/status-rows.ts';
 import { SinkRows } from '../database/sink-rows.ts';
@@ -168,18 +169,20 @@ export class PageQueries implements LedgerPages {
     return this.#deliveries.countDue(sink, now, most);
   }
 
-  polls(
-    { source, status }: { source?: string | undefined; status?: PollStatus | undefined },
-    page: Page,
-  ): Rows<StoredPoll> {
+  polls({ source, status, result }: PollSearch, page: Page): Rows<StoredPoll> {
     const { no } = cursorOf(page);
     const order = orderOf(page);
+    const possible = result ? statusesOf(result) : POLL_STATUSES;
+    const states = possible.filter((one) => status === undefined || one === status);
     const lists = this.#sources(source).flatMap((one) =>
-      (status ? [status] : POLL_STATUSES).map((state) =>
+      states.map((state) =>
         this.#db.prepare<[string, string, number], StoredPoll & Cursor>(POLLS[order]).iterate(one, state, no),
       ),
     );
-    const { rows, next } = mergedRows(lists, () => true, { limit: page.limit, order });
+    const { rows, next } = mergedRows(lists, (poll) => result === undefined || pollResult(poll) === result, {
+      limit: page.limit,
+      order,
+    });
     return { rows: rows.map(({ at: _, no: __, ...poll }) => poll), next };
   }
 

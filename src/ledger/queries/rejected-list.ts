@@ -11,7 +11,7 @@ export class RejectedList {
       newest: db.prepare<[number], StoredRejection & Cursor>(REJECTIONS.newest),
       oldest: db.prepare<[number], StoredRejection & Cursor>(REJECTIONS.oldest),
       text: db.prepare<[number], RejectedText>(
-        'SELECT rejected_id, source, CAST(lead_id AS TEXT) AS lead_id, path, reason, raw FROM rejected_leads WHERE rejected_id = ?',
+        `SELECT ${COLUMNS}, r.raw FROM ${ROWS} WHERE r.rejected_id = ?`,
       ),
     };
   }
@@ -40,14 +40,14 @@ export class RejectedList {
   }
 }
 
-const REJECTIONS = inEachOrder(
-  ({
-    follows,
-    sorted,
-  }) => `SELECT 0 AS at, r.rejected_id AS no, r.rejected_id, r.source, CAST(r.lead_id AS TEXT) AS lead_id, r.path, r.reason,
+const COLUMNS = `r.rejected_id, r.source, CAST(r.lead_id AS TEXT) AS lead_id, r.path, r.reason,
     r.poll_id, first.started_at AS rejected_at, r.last_poll_id, last.started_at AS last_rejected_at, r.resolved_at,
     CASE WHEN r.resolved_at IS NOT NULL THEN 'resolved'
-      WHEN r.last_poll_id < (SELECT s.complete_poll FROM _sources s WHERE s.source = r.source) THEN 'gone' ELSE 'open' END AS state
-  FROM rejected_leads r JOIN polls first ON first.poll_id = r.poll_id JOIN polls last ON last.poll_id = r.last_poll_id
+      WHEN r.last_poll_id < (SELECT s.complete_poll FROM _sources s WHERE s.source = r.source) THEN 'gone' ELSE 'open' END AS state`;
+const ROWS =
+  'rejected_leads r JOIN polls first ON first.poll_id = r.poll_id JOIN polls last ON last.poll_id = r.last_poll_id';
+
+const REJECTIONS = inEachOrder(
+  ({ follows, sorted }) => `SELECT 0 AS at, r.rejected_id AS no, ${COLUMNS} FROM ${ROWS}
   WHERE r.rejected_id ${follows} ? ORDER BY r.rejected_id ${sorted}`,
 );

@@ -16,6 +16,8 @@ export interface OpenSink {
    * another type had the same name before.
    */
   readonly erasedRefusal?: string | undefined;
+  /** Names of the fields whose expressions the sink type supplies, and not the configuration. Absent: none. */
+  readonly standardFields?: ReadonlySet<string>;
 }
 
 /** Returns the address at which people open the pages; undefined if it is not configured. A reload may change it. */
@@ -43,6 +45,16 @@ function erasedRefusal({ type: { type, defaults } }: SinkConfig): string | undef
   return `A ${type} sink does not take \`lead.erased\`. An earlier sink of this name delivered the lead to another destination: ask the operator of that destination to erase it.`;
 }
 
+/** Returns the names of the fields whose expressions are those of the sink type. */
+function standardFields({ type, options, mapping }: SinkConfig): ReadonlySet<string> {
+  const standard = Object.entries(type.standardFields?.(options, mapping?.region) ?? {});
+  const isStandard = (name: string, from: string) => {
+    const rule = mapping?.fields?.[name];
+    return rule !== undefined && 'from' in rule && rule.from === from;
+  };
+  return new Set(standard.flatMap(([name, { from }]) => (isStandard(name, from) ? [name] : [])));
+}
+
 interface Entry extends OpenSink {
   underWay: number;
   /** Called when the last attempt has ended. */
@@ -68,7 +80,14 @@ export class OpenSinks {
     const calls = config.batch.max === 1 ? 1 : 4;
     const sink = openSink(config, this.#clock, this.#publicUrl);
     const budgetMs = calls * config.timeoutMs + OVERHEAD_MS;
-    const entry = { sink, budgetMs, erasedRefusal: erasedRefusal(config), underWay: 0, onIdle: undefined };
+    const entry = {
+      sink,
+      budgetMs,
+      erasedRefusal: erasedRefusal(config),
+      standardFields: standardFields(config),
+      underWay: 0,
+      onIdle: undefined,
+    };
     this.#entries.set(config.name, entry);
     return entry;
   }

@@ -19,7 +19,7 @@ export function waitAfterRefusalMs(refusedAt: Date | undefined, now: Date): numb
 export function loginRefused(source: string, retryAfterMs: number, cause?: unknown): SourceError {
   const minutes = REFUSED_WAIT_MS / 60_000;
   const what = `The service refused to renew the login of source ${source} (invalid_grant)`;
-  const message = `${what}. That may be temporary: leadsync keeps the login and asks the service again after ${minutes} minutes.`;
-  const hint = `A second refusal ends the login. If the login was revoked, do not wait: run \`leadsync login ${source}\`.`;
+  const message = `${what}. That may be temporary: leadsync keeps the login and asks the service again after ${minutes} minutes. A second refusal ends the login.`;
+  const hint = `If the login was revoked, do not wait: run \`leadsync login ${source}\`.`;
   return new SourceError('login-refused', message, { hint, retryAfterMs, cause });
 }

@@ -58,12 +58,21 @@ export const sinkEvents = {
       `Sink ${sink}: the lease of batch ${batch} has expired, so leadsync records nothing for it; it attempts the batch again under a new lease.`,
   }),
 
-  /** The mapping of a sink took so long for one lead that other work in the process had to wait. */
-  'mapping-slow': eventKind<{ sink: string; source: string; lead: string; durationMs: number }>({
+  /**
+   * The expressions that the configuration has for a sink took so long for one lead that other work in the process had to wait. `field` is the option
+   * with the slowest of them, such as `fields.email`. Standard fields of the sink type do not count.
+   */
+  'mapping-slow': eventKind<{
+    sink: string;
+    source: string;
+    lead: string;
+    field: string;
+    durationMs: number;
+  }>({
     level: 'warn',
-    fields: ['sink', 'source', 'lead', 'durationMs'],
-    message: ({ sink, source, lead, durationMs }) =>
-      `Sink ${sink}: its mapping took ${printSeconds(durationMs)} for lead ${source}:${lead}, and other deliveries waited. Simplify its loops, or use \`max\` and \`answer("…")\` in place of lists.`,
+    fields: ['sink', 'source', 'lead', 'field', 'durationMs'],
+    message: ({ sink, source, lead, field, durationMs }) =>
+      `Sink ${sink}: its mapping took ${printSeconds(durationMs)} for lead ${source}:${lead}, and other deliveries waited. The slowest expression is that of \`${field}\`. Simplify its loops, or use \`max\` and \`answer("…")\` in place of lists.`,
   }),
 
   /** Level `debug`, because `delivery-dead` reports the end of the delivery at a higher level. */

@@ -30,6 +30,7 @@ export function aWorld(now = new Date('2026-11-21T14:32:07.412Z')): World {
       gone_at: at % 31 === 7 ? before(seen / 3) : null,
       sinks: 4,
       sinks_delivered: at % 11 === 0 ? 3 : 4,
+      sinks_dead: at === 0 ? 1 : 0,
     };
   });
   const deliveries = leads.flatMap((lead, at) => deliveriesOf(lead, at, before));
@@ -121,6 +122,7 @@ function aSource(source: string, at: string, status: 'success' | 'unchanged', li
     last_success_at: at,
     freshness_seconds: 12.4,
     error: null,
+    error_code: null,
     failing_since: null,
     next_poll_at: new Date(Date.parse(at) + 30_000).toISOString(),
     problems: [],
@@ -313,6 +315,7 @@ function aPoll(at: number, before: (ms: number) => string): PollRow {
     error: status === 'failed' ? 'The service answered 503 and asked for 30 s of patience.' : null,
     problems: status === 'failed' ? ['poll_failed'] : [],
     listed_before: null,
+    result: status,
   };
 }
 

@@ -43,18 +43,24 @@ export class FakeOperations implements Operations {
       at: '2026-11-21T14:32:00.120Z',
       level: 'error',
       event: 'sink-held',
+      source: null,
+      sink: 'warehouse',
       message: 'sink warehouse: held: the database refuses connections.',
     },
     {
       at: '2026-11-21T14:31:31.900Z',
       level: 'warn',
       event: 'attempt-failed',
+      source: null,
+      sink: 'crm',
       message: 'sink crm: it answered 503.',
     },
     {
       at: '2026-11-21T14:31:31.900Z',
       level: 'info',
       event: 'poll-finished',
+      source: 'main',
+      sink: null,
       message: 'source main: 1 new lead.',
     },
   ];
@@ -127,13 +133,22 @@ export class FakeOperations implements Operations {
     return this.#matchingLeads(search).length;
   }
 
-  #matchingLeads({ lead, service, source, listing, since, until }: LeadSearch): readonly LeadRow[] {
+  #matchingLeads({
+    lead,
+    service,
+    source,
+    listing,
+    delivered,
+    since,
+    until,
+  }: LeadSearch): readonly LeadRow[] {
     return this.leadRows.filter(
       (row) =>
         (lead === undefined || row.lead_id === lead) &&
         (service === undefined || row.service_slug === service) &&
         (source === undefined || row.source === source) &&
         (listing === undefined || (listing === 'gone') === (row.gone_at !== null)) &&
+        (delivered === undefined || (delivered === 'everywhere') === (row.sinks_delivered === row.sinks)) &&
         (since === undefined || row.first_seen_at >= since) &&
         (until === undefined || row.first_seen_at < until),
     );
@@ -231,11 +246,13 @@ export class FakeOperations implements Operations {
     return sink && aSinkDetail(sink, period, this.now);
   }
 
-  async polls({ source, status }: PollFilter, page: PageRequest): Promise<Page<PollRow>> {
+  async polls({ source, status, result }: PollFilter, page: PageRequest): Promise<Page<PollRow>> {
     this.#mayFail();
     const rows = this.pollRows.filter(
       (row) =>
-        (source === undefined || row.source === source) && (status === undefined || row.status === status),
+        (source === undefined || row.source === source) &&
+        (status === undefined || row.status === status) &&
+        (result === undefined || row.result === result),
     );
     return cut(rows, page);
   }
@@ -252,16 +269,7 @@ export class FakeOperations implements Operations {
   async revealRejected(rejected: string): Promise<RejectedContent | undefined> {
     this.actions.push(`reveal rejected ${rejected}`);
     const row = this.rejectedRows.find(({ rejected_id }) => String(rejected_id) === rejected);
-    return (
-      row && {
-        rejected_id: row.rejected_id,
-        source: row.source,
-        lead_id: row.lead_id,
-        path: row.path,
-        reason: row.reason,
-        raw: '{"id":"<canary>"}',
-      }
-    );
+    return row && { ...row, raw: '{"id":"<canary>"}' };
   }
 
   auditRows: AuditRow[] = [

@@ -62,7 +62,7 @@ describe('every page', () => {
     expect(answer.headers.get('content-disposition')).toBe('attachment; filename="leads-main.csv"');
     const lines = (await answer.text()).split('\r\n');
     expect(lines[0]).toBe(
-      'source,lead_id,service_slug,version,created_at,first_seen_at,changed_at,last_listed_at,gone_at,sinks,sinks_delivered',
+      'source,lead_id,service_slug,version,created_at,first_seen_at,changed_at,last_listed_at,gone_at,sinks,sinks_delivered,sinks_dead',
     );
     expect(lines.slice(1, -1).map((line) => line.split(',')[1])).toEqual(main.map(({ lead_id }) => lead_id));
     const [dead] = operations.deliveryRows.filter(({ state }) => state === 'dead');
@@ -135,6 +135,8 @@ describe('every page', () => {
       at: new Date(Date.parse('2026-11-21T14:32:00Z') - Math.floor(at / 2) * 1000).toISOString(),
       level: 'info',
       event: 'poll-finished',
+      source: 'main',
+      sink: null,
       message: `line ${at}.`,
     }));
     const seen: string[] = [];
@@ -569,7 +571,7 @@ describe('bad input', () => {
     ['/leads?since=2026-13-45', 'First seen or gone since must be an age'],
     ['/leads?since=999999w', 'First seen or gone since must be an age'],
     ['/deliveries?state=lost', 'State must be one of pending, delivered, dead, skipped, discarded.'],
-    ['/polls?status=great', 'Status must be one of running'],
+    ['/polls?status=great', 'Status without the listing must be one of running'],
     ['/leads?since=2026-02-30', 'First seen or gone since must be an age'],
     ['/deliveries?state=dead&state=pending', 'State appears more than once.'],
     [
@@ -578,7 +580,7 @@ describe('bad input', () => {
     ],
     ['/deliveries?stat=', 'Unknown filter: <bdi>stat</bdi>.'],
     ['/leads?lead=48196&limit=5&Source=main', 'Unknown filters: <bdi>limit, Source</bdi>.'],
-    ['/polls?%3Cb%3E=1', 'Unknown filter: <bdi>&lt;b></bdi>. This page has: source, status, order.'],
+    ['/polls?%3Cb%3E=1', 'Unknown filter: <bdi>&lt;b></bdi>. This page has: source, result, status, order.'],
     ['/leads?order=best', 'Order must be one of newest, oldest.'],
   ])('%s is answered by 400 and why, and by no row', async (path, why) => {
     const answer = await ask(path);
@@ -663,7 +665,7 @@ describe('bad input', () => {
   });
 
   test.each<[string, RequestInit, string[]]>([
-    ['/leads/main/999', {}, ['/leads To Leads', '/ To the overview']],
+    ['/leads/main/999', {}, ['/leads?lead=999 To Leads', '/ To the overview']],
     ['/sinks/nobody', {}, ['/sinks To Sinks', '/ To the overview']],
     [
       '/sinks/nobody/pause',
@@ -877,7 +879,9 @@ describe('actions', () => {
       '<option value="resolved">resolved',
       '<option value="any">any',
     ]);
-    expect(open).toMatch(/data-label="Last rejected"><div><time datetime="2026-11-21T11:00:00.000Z"/);
+    expect(open).toMatch(
+      /data-label="Last rejected"><div><a href="[^"]*"><time datetime="2026-11-21T11:00:00.000Z"/,
+    );
     const csv = await (await ask('/rejected.csv?state=gone')).text();
     expect(csv.split('\r\n')[1]).toMatch(/^2,main,.*,gone$/);
     expect((await ask('/rejected?state=lost')).status).toBe(400);
@@ -1025,11 +1029,11 @@ describe('a command in a text of a page', () => {
 test('the audit page shows who did what, newest first, escaped, and filters by person and action', async () => {
   const shown = async (query = '') => (await ask(`/audit${query}`)).text();
   const all = await shown();
-  expect(all.indexOf('anna')).toBeLessThan(all.indexOf('token refused'));
+  expect(all.indexOf('anna')).toBeLessThan(all.indexOf('<bdi>token refused'));
   expect(all).toContain('<bdi>sink crm</bdi>, <bdi>reason: &lt;b>moving&lt;/b></bdi>');
   expect(all).toContain('<label for="filter-until">Until</label>');
   expect(all).toContain('10.0.0.9');
-  expect(await shown('?who=anna&what=pause')).not.toContain('token refused');
+  expect(await shown('?who=anna&what=pause')).not.toContain('<bdi>token refused');
   expect(await shown('?who=bob')).toContain('No line matches.');
   expect((await ask('/audit?since=never')).status).toBe(400);
 });

@@ -51,23 +51,51 @@ test('a batch without a mapping goes as it is', async () => {
   expect((await mapBatch(batch, {}, parts)).toSend).toBe(batch);
 });
 
-test('a mapping that takes long for a lead is reported, with the lead and without its text', async () => {
-  const reported: unknown[] = [];
-  let nowMs = 0;
-  const clock = { ...systemClock, monotonicMs: () => (nowMs += 60) };
-  const batch = aBatch([aDelivery({ leadId: 1n })], { mapping: ODD });
-  await mapBatch(batch, {}, { ...parts, clock, emit: (event) => void reported.push(event) });
-  expect(reported).toEqual([
-    { type: 'mapping-slow', sink: batch.sink, source: 'main', lead: '1', durationMs: 60 },
-  ]);
-});
-
 const fieldsOf = (fields: Record<string, string>) =>
   textOf({
     fields: Object.fromEntries(
       Object.entries(fields).map(([name, from]) => [name, { from, once: false, invalid: 'refuse' as const }]),
     ),
   });
+
+test('an expression of the configuration that takes long for a lead is reported, with its option and without the text', async () => {
+  const reported: unknown[] = [];
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => (nowMs += 60) };
+  const mapping = fieldsOf({ name: 'lead.client_name', id: 'lead.id' });
+  const deliveries = [1n, 2n, 3n].map((leadId) => aDelivery({ leadId }));
+  const batch = aBatch(deliveries, { mapping });
+  const map = (standardFields: ReadonlySet<string>) =>
+    mapBatch(
+      batch,
+      { standardFields },
+      { ...parts, mappings, clock, emit: (event) => void reported.push(event) },
+    );
+  const mappings = new CompiledMappings(() => undefined);
+  await map(new Set(['name', 'id']));
+  expect(reported).toEqual([]);
+  await map(new Set(['name']));
+  expect(reported).toEqual(
+    ['1', '2', '3'].map((lead) => ({
+      type: 'mapping-slow',
+      sink: batch.sink,
+      source: 'main',
+      lead,
+      field: 'fields.id',
+      durationMs: 60,
+    })),
+  );
+});
+
+test('the first lead that a mapping is applied to reports nothing, because every expression is slow once', async () => {
+  const reported: unknown[] = [];
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => (nowMs += 60) };
+  const mappings = new CompiledMappings(() => undefined);
+  const batch = aBatch([aDelivery({ leadId: 1n }), aDelivery({ leadId: 2n })], { mapping: ODD });
+  await mapBatch(batch, {}, { mappings, clock, emit: (event) => void reported.push(event) });
+  expect(reported).toMatchObject([{ type: 'mapping-slow', lead: '2', field: 'where' }]);
+});
 
 test.each([
   ['a new mapping', fieldsOf({ other: 'lead.service_slug', id: 'string(lead.id)' })],

@@ -1,5 +1,5 @@
 import { html } from 'htm/preact';
-import { AUDIT_COLUMNS, AuditFilter, type AuditRow } from '../../contract/audit.ts';
+import { ACTIONS, AUDIT_COLUMNS, AuditFilter, type AuditRow } from '../../contract/audit.ts';
 import type { Field } from '../lists/filters.ts';
 import { addList } from '../lists/list-page.ts';
 import { emptyText } from '../lists/pager.ts';
@@ -30,13 +30,13 @@ export const addAudit: AddPage = (app, site) => {
 };
 
 const words = {
-  noMatch: 'No line matches. Enter the complete name of the person or the action.',
+  noMatch: 'No line matches. Enter the complete name of the person.',
   noneYet: 'The audit log has no lines yet.',
 };
 
 const fields: readonly Field[] = [
   { name: 'who', label: 'Person' },
-  { name: 'what', label: 'Action' },
+  { name: 'what', label: 'Action', choices: ACTIONS.map((action) => [action, action] as const) },
   { name: 'since', label: 'Since', time: true },
   { name: 'until', label: 'Until', time: true },
 ];

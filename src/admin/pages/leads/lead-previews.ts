@@ -3,8 +3,9 @@ import type { VNode } from 'preact';
 import { MAX_PREVIEWED } from '../../contract/operations.ts';
 import type { LeadPreviews } from '../../contract/previews.ts';
 import { may } from '../../contract/rights.ts';
-import { leadAddress, playgroundAddress } from '../parts/addresses.ts';
+import { leadAddress, playgroundAddress, withQuery } from '../parts/addresses.ts';
 import { badge } from '../parts/badge.ts';
+import { confirmButton } from '../parts/confirmation.ts';
 import type { Content } from '../parts/content.ts';
 import { markup } from '../parts/markup.ts';
 
@@ -33,7 +34,7 @@ export function hiddenPreviews(source: string, lead: string): VNode {
 export function shownPreviews({ source, lead_id, sinks }: LeadPreviews): VNode {
   return html`<section id="previews">
     <h2>What each sink gets <small>now, according to the configuration in force</small></h2>
-    ${sinks.length === 0 ? html`<p class="empty">There are no sinks.</p>` : html`<div class="cards">${sinks.map((sink) => previewCard(sink, lead_id))}</div>`}
+    ${sinks.length === 0 ? html`<p class="empty">There are no sinks.</p>` : html`<div class="cards">${sinks.map((sink) => previewCard(sink, lead_id, replayButton(sink, source, lead_id)))}</div>`}
     <p class="buttons after">
       <a class="button" href=${leadAddress(source, lead_id)}>Hide</a>
       ${may('tryExpression') && tryLink(source, lead_id)}
@@ -45,8 +46,8 @@ function tryLink(source: string, lead: string): VNode {
   return html`<a class="button" href=${playgroundAddress({ source, lead })}>Try an expression on this lead</a>`;
 }
 
-/** Returns what one sink would get for a lead, or why it would not get it. Contains personal data. */
-export function previewCard(preview: SinkPreviews, lead: string): VNode {
+/** Returns what one sink would get for a lead, or why it would not get it, with `actions`. Contains personal data. */
+export function previewCard(preview: SinkPreviews, lead: string, actions: Content = null): VNode {
   const { sink, type, state, reason, note, fields, previews } = preview;
   const isSent = state === 'sent';
   const isAgain = preview.delivery_state === 'delivered';
@@ -55,10 +56,18 @@ export function previewCard(preview: SinkPreviews, lead: string): VNode {
     ${!isSent && isAgain && html`<p class="hint">If it were sent again now:</p>`}
     ${reason !== null && html`<p>${markup(reason)}</p>`}
     ${note !== null && html`<p class="hint">${markup(note)}</p>`}
+    ${actions}
     ${!isSent && previews.length > 0 && html`<p class="hint">It would send:</p>`}
     ${fields !== null && html`<dl class="data">${fields.map(({ name, json }) => entry(name, shownJson(json)))}</dl>`}
     ${previews.map((one) => previewOf(one, fields !== null, preview, lead))}
   </div>`;
+}
+
+/** Returns a button that sends a delivered lead to the sink again. */
+function replayButton({ sink, delivery_state: state }: SinkPreviews, source: string, lead: string): Content {
+  if (state !== 'delivered' || !may('replay')) return null;
+  const action = withQuery(`${leadAddress(source, lead)}/replay`, { sink });
+  return html`<div class="actions">${confirmButton(action, 'Replay…')}</div>`;
 }
 
 /**

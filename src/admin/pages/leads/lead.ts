@@ -95,7 +95,7 @@ function body(detail: LeadDetail, sinks: readonly SinkOverview[], now: Date): Co
     html`<section><h2>Deliveries</h2>${table({
       name: 'Deliveries',
       columns: deliveryColumns(sinks, now),
-      rows: deliveries,
+      rows: undeliveredFirst(deliveries),
       key: ({ delivery_id }) => `delivery-${delivery_id}`,
       empty: 'There are no deliveries: no sink was configured when the lead was first seen.',
     })}</section>`,
@@ -104,6 +104,18 @@ function body(detail: LeadDetail, sinks: readonly SinkOverview[], now: Date): Co
 }
 
 type Delivery = LeadDetail['deliveries'][number];
+
+/** States of deliveries that come first, in this order. */
+const FIRST_STATES: readonly string[] = ['dead', 'pending'];
+
+/** Returns the deliveries in their order, but dead ones first, and then those that are pending. */
+function undeliveredFirst(deliveries: readonly Delivery[]): readonly Delivery[] {
+  const rank = ({ state }: Delivery) => {
+    const at = FIRST_STATES.indexOf(state);
+    return at < 0 ? FIRST_STATES.length : at;
+  };
+  return deliveries.toSorted((one, other) => rank(one) - rank(other));
+}
 
 function deliveryColumns(sinks: readonly SinkOverview[], now: Date): readonly Column<Delivery>[] {
   return [

@@ -24,7 +24,9 @@ export const addLeads: AddPage = (app, site) => {
     fields: fieldsFor((await sourcesOf(site)).sources),
     schema: withOrder(LeadSearch),
     rows: ({ order, ...search }, page) => site.operations.leads(search, { ...page, order }),
-    count: ({ order: _, ...search }) => site.operations.countLeads(search),
+    // Counting would read the deliveries of every lead.
+    count: async ({ order: _, ...search }) =>
+      search.delivered === undefined ? site.operations.countLeads(search) : undefined,
     columns: LEAD_COLUMNS,
     body: (filtered, leads) => [
       leads.rows.length > 0 && toReplay(filtered),
@@ -54,6 +56,14 @@ const fieldsFor = (sources: Overview['sources']): readonly Field[] => [
     choices: [
       ['current', 'still listed'],
       ['gone', 'no longer listed'],
+    ],
+  },
+  {
+    name: 'delivered',
+    label: 'Delivered',
+    choices: [
+      ['everywhere', 'everywhere'],
+      ['not-everywhere', 'not everywhere'],
     ],
   },
   { name: 'since', label: 'First seen or gone since', time: true },
@@ -88,7 +98,8 @@ const columns: readonly Column<LeadRow>[] = [
 function toReplay({ input, filter }: ParsedFilter<LeadSearch>): Content {
   const { source, lead, since, until } = input;
   // The list compares `since` with when a lead was first seen; a replay also sends leads that have changed since.
-  const isSame = filter?.service === undefined && filter?.listing === undefined && since === undefined;
+  const { service, listing, delivered } = filter ?? {};
+  const isSame = (service ?? listing ?? delivered ?? since) === undefined;
   if (!isSame || !may('replayAll')) return null;
   const which = (source ?? lead ?? until) ? undefined : 'all';
   return html`<p class="summary"><a href=${replayAddress({ source, lead, until, which })}>Replay these leads to a sink…</a></p>`;
@@ -106,12 +117,13 @@ function columnsFor(filtered: ParsedFilter<unknown>): readonly Column<LeadRow>[]
   );
 }
 
-/** Returns how many of the sinks to which the lead was owed have it, with a link to the deliveries if some do not. */
-function deliveredOf({ source, lead_id, sinks, sinks_delivered }: LeadRow): Content {
+/** Returns how many of the sinks to which the lead was owed have it, and for how many it is dead, with a link to the deliveries if some do not. */
+function deliveredOf({ source, lead_id, sinks, sinks_delivered, sinks_dead }: LeadRow): Content {
   if (sinks === 0) return html`<span class="none">–</span>`;
   const words = `${sinks_delivered} of ${sinks}`;
   if (sinks_delivered === sinks) return words;
-  return html`<a href=${withQuery('/deliveries', { source, lead: lead_id })}>${words}</a>`;
+  const dead = sinks_dead > 0 && html`, <span class="dead">${sinks_dead} dead</span>`;
+  return html`<a href=${withQuery('/deliveries', { source, lead: lead_id })}>${words}${dead}</a>`;
 }
 
 function keyOf({ source, lead_id }: LeadRow): string {

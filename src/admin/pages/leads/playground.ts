@@ -121,7 +121,7 @@ function form(
     <p class="field"><label for="try-lead">Lead</label>${select('lead', leadChoices, lead)}</p>
     <p class="field">
       <label for="try-other">Or another lead, by its id</label>
-      <input id="try-other" name="other" value=${other} autocomplete="off" spellcheck=${false} placeholder="main:4711" />
+      <input id="try-other" name="other" value=${other} autocomplete="off" spellcheck=${false} placeholder=${`${leads[0]?.source ?? 'source'}:${leads[0]?.lead_id ?? 'id'}`} />
     </p>
     <p class="field"><label for="try-sink">Sink, for its region</label>${select('sink', sinkChoices, sink)}</p>
     <p class="field wide">
@@ -206,7 +206,7 @@ function reference({ variables, functions, others }: ExpressionLanguage): VNode 
     <p class="hint">
       The language is CEL (cel.dev), which also has ${others.map((name, at) => [at > 0 && ', ', html`<code>${name}</code>`])}.
     </p>
-    <p class="hint"><code>docs/mapping.md</code> explains expressions and has recipes.</p>
+    <p class="hint">The file <code>mapping.md</code> in leadsync’s documentation explains expressions and has recipes.</p>
   </section>`;
 }
 

@@ -18,6 +18,8 @@ export interface Field {
   /** Whether the field is a time: an age or a date. */
   readonly time?: boolean;
   readonly number?: boolean;
+  /** Whether only addresses from earlier versions have the field. The form shows it only if it is set. */
+  readonly isFormer?: boolean;
 }
 
 /** Returns the field that selects one of the sources. */
@@ -112,7 +114,8 @@ export function filterFields(
   fields: readonly Field[],
   { input, faults }: Pick<ParsedFilter<unknown>, 'input' | 'faults'>,
 ): Content {
-  return fields.map((field) => {
+  const shown = fields.filter(({ name, isFormer }) => !isFormer || input[name] !== undefined);
+  return shown.map((field) => {
     const value = input[field.name] ?? '';
     return fieldOf(field, field.unsaid?.includes(value) ? '' : value, faults[field.name]);
   });

@@ -27,8 +27,8 @@ export interface ListPage<Filter, Row extends object> extends List<Filter, Row> 
   readonly problem?: (filtered: ParsedFilter<Filter>) => string | undefined;
   /** Content above the rows that updates itself with them. */
   readonly intro?: (filtered: ParsedFilter<Filter>) => Content;
-  /** Returns the number of matching rows, at most `MAX_COUNTED`. */
-  readonly count?: (filter: Filter) => Promise<number>;
+  /** Returns the number of matching rows, at most `MAX_COUNTED`; undefined if counting them would take too long. */
+  readonly count?: (filter: Filter) => Promise<number | undefined>;
   readonly body: (filtered: ParsedFilter<Filter>, rows: Rows<Row>) => Content;
 }
 

@@ -62,17 +62,31 @@ function tiles(overview: Overview, now: Date): VNode {
   const { sinks, sources } = overview;
   const pending = sinks.reduce((sum, { pending }) => sum + pending, 0);
   const dead = sinks.reduce((sum, sink) => sum + sink.dead, 0);
-  // The time of the source that was polled longest ago, because a newer time would hide that this source is not being polled.
-  const lastPoll = earliest(sources.map((source) => source.last_poll_at));
-  const complete = earliest(sources.map((source) => source.last_success_at));
   const oldest = earliest(sinks.map((sink) => sink.oldest_owed_at));
   const day = overview.leads_per_hour.slice(-24).reduce((sum, { leads }) => sum + leads, 0);
   return html`<dl class="tiles">
-    ${tile('Last poll', ago(lastPoll, now), complete ? html`last complete listing ${ago(complete, now)}` : 'no complete listing yet')}
+    ${pollTile(sources, now)}
     ${tile('New leads, last 24 hours', printCount(day), html`<a href=${withQuery('/leads', { since: '24h' })}>See leads</a>`)}
     ${tile('Pending now', html`<a href=${withQuery('/deliveries', { state: 'pending' })}>${printCount(pending)}</a>`, oldest ? html`oldest owed ${ago(oldest, now)}` : 'none is pending')}
     ${tile('Dead now', html`<a href=${withQuery('/deliveries', { state: 'dead' })}>${printCount(dead)}</a>`, dead > 0 ? 'given up, neither retried nor discarded' : 'none was given up', dead > 0)}
   </dl>`;
+}
+
+/**
+ * Returns the tile of the source that was polled longest ago, because the time of another source would hide that this one is not being polled. If
+ * there are several sources, the label names it.
+ */
+function pollTile(sources: Overview['sources'], now: Date): VNode {
+  const [source] = sources.toSorted((one, other) => ageOrder(one.last_poll_at, other.last_poll_at));
+  const label = source && sources.length > 1 ? `Last poll of ${source.source}` : 'Last poll';
+  const complete = source?.last_success_at;
+  const more = complete ? html`its last complete listing ${ago(complete, now)}` : 'no complete listing yet';
+  return tile(label, ago(source?.last_poll_at, now), more);
+}
+
+/** Compares two times for sorting. A source that was never polled comes first. */
+function ageOrder(one: string | null, other: string | null): number {
+  return (one ?? '') < (other ?? '') ? -1 : (one ?? '') > (other ?? '') ? 1 : 0;
 }
 
 function tile(label: string, value: Content, more: Content, bad = false): VNode {

@@ -59,6 +59,11 @@ export function runbookAddress(runbook: string): string {
   return `/runbook/${encoded(runbook.split('#')[1] ?? '')}`;
 }
 
+/** Returns the address of the list of a source's polls that begins with a poll. */
+export function pollAddress(source: string, poll: number): string {
+  return withQuery('/polls', { source, after: `0.${poll + 1}` });
+}
+
 /** Returns the address to which the button that polls a source posts. */
 export function pollAction(source: string): string {
   return `/sources/${encoded(source)}/poll`;

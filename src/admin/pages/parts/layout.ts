@@ -85,6 +85,7 @@ export function layout(page: Page, frame: Frame): VNode {
         </div>
         ${page.still}
       </main>
+      ${frame.reader && html`<footer><a href="/runbook">Runbook</a></footer>`}
       <dialog id="dialog" aria-labelledby="ask-heading"><div id="dialog-body"></div></dialog>
     </body>
   </html>`;

@@ -16,3 +16,8 @@ export function withLineBreaks(text: string): Content {
   const [first = '', ...rest] = text.split(/(?<=[^/\s<:]\/)(?=[\w.-])/);
   return rest.length === 0 ? text : [first, ...rest.map((part) => [html`<wbr />`, part])];
 }
+
+/** Returns the text with a no-break space between each number and its unit. */
+export function withUnitsKept(text: string): string {
+  return text.replaceAll(/(\d) (?=(?:ms|s|min|h|days?|B|kB|MB|GB|TB)\b)/g, '$1\u00a0');
+}

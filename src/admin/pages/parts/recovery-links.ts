@@ -4,6 +4,7 @@ import type { VNode } from 'preact';
 import { similarName } from '../../../platform/text/suggest.ts';
 import { actor } from '../../contract/actor.ts';
 import { isAllowed } from '../../contract/rights.ts';
+import { withQuery } from './addresses.ts';
 import { MENU } from './layout.ts';
 
 type Way = readonly [address: string, label: string];
@@ -37,7 +38,13 @@ function pageMeant({ url }: Pick<FastifyRequest, 'url'>): readonly Way[] {
   const meant = names.includes(first) ? first : (begun ?? similarName(first, names, 1 / 2));
   return pages
     .filter(([, address]) => address === `/${meant}` && address !== url)
-    .map(([label, address]) => [address, `To ${label}`] as const);
+    .map(([label, address]) => [withQuery(address, filterFor(address, url)), `To ${label}`] as const);
+}
+
+/** Returns the filter for the id of a lead whose page does not exist, because another source may have a lead with this id. */
+function filterFor(address: string, url: string): { readonly lead?: string } {
+  const [, lead] = /^\/leads\/[^/]+\/(\d{1,19})(?:\/|$)/.exec(pathOf(url)) ?? [];
+  return address === '/leads' && lead !== undefined ? { lead } : {};
 }
 
 function pathOf(url: string): string {

@@ -8,7 +8,7 @@ import { queryOf } from '../lists/filters.ts';
 import { sinkAddress, withQuery } from '../parts/addresses.ts';
 import type { Content } from '../parts/content.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from '../parts/site.ts';
-import { table } from '../parts/table.ts';
+import { type Column, table } from '../parts/table.ts';
 import { ago } from '../parts/time-element.ts';
 import { AttemptChoice, recentTable } from './sink-attempts.ts';
 import { breakerFacts, holdTable } from './sink-breaker.ts';
@@ -87,6 +87,12 @@ function body(sink: SinkDetail, choice: AttemptChoice, rewriteCommands: Site['re
   ];
 }
 
+const ORIGIN: Column<SinkDetail['options'][number]> = {
+  label: 'Origin',
+  of: ({ origin }) => html`<span class="origin">${origin}</span>`,
+  text: true,
+};
+
 /** Returns the options of a sink that are set, such as the address of its destination. */
 function optionTable({ options }: SinkDetail): VNode {
   return html`<section><h2>Options <small>that are set; secrets are masked</small></h2>${table({
@@ -94,7 +100,8 @@ function optionTable({ options }: SinkDetail): VNode {
     columns: [
       { label: 'Option', of: ({ option }) => html`<code>${option}</code>` },
       { label: 'Value', of: ({ value }) => html`<code><bdi>${value}</bdi></code>`, text: true },
-      { label: 'Origin', of: ({ origin }) => html`<span class="origin">${origin}</span>`, text: true },
+      // Paths of files and names of environment variables belong to the configuration, which only an admin may see.
+      ...(may('configuration') ? [ORIGIN] : []),
     ],
     rows: options,
     key: ({ option }) => `option-${option}`,

@@ -32,7 +32,7 @@ function listPage(
     name: 'Polls',
     path: '/polls',
     noun: 'poll',
-    fields: [sourceField(sources), statusField, orderField],
+    fields: [sourceField(sources), resultField, statusField, orderField],
     schema: Listed,
     rows: ({ order, ...filter }, page) => operations.polls(filter, { ...page, order }),
     columns: POLL_COLUMNS,
@@ -79,9 +79,17 @@ function sourceTable(sources: Overview['sources'], only: string | undefined, now
 
 const words = { noMatch: 'No poll matches.', noneYet: 'No poll has started yet.' };
 
+const resultField: Field = {
+  name: 'result',
+  label: 'Status',
+  choices: PollFilter.shape.result.unwrap().options.map((result) => [result, result] as const),
+};
+
+/** The filter of earlier versions, which does not distinguish a shrunk listing or rejected leads. */
 const statusField: Field = {
   name: 'status',
-  label: 'Status',
+  label: 'Status without the listing',
+  isFormer: true,
   choices: PollFilter.shape.status.unwrap().options.map((status) => [status, status] as const),
 };
 
@@ -96,9 +104,9 @@ const columns: readonly Column<PollRow>[] = [
     number: true,
   },
   { label: 'Listed', of: listedIn, number: true },
-  { label: 'New', of: (poll) => highlight(poll.leads_new), number: true },
-  { label: 'Changed', of: (poll) => highlight(poll.leads_changed), number: true },
-  { label: 'Rejected', of: (poll) => highlight(poll.leads_rejected), number: true },
+  { label: 'New', of: (poll) => counted(poll, poll.leads_new), number: true },
+  { label: 'Changed', of: (poll) => counted(poll, poll.leads_changed), number: true },
+  { label: 'Rejected', of: (poll) => counted(poll, poll.leads_rejected), number: true },
   { label: 'Size', of: ({ bytes }) => (bytes === 0 ? '–' : printBytes(bytes)), number: true },
   { label: 'HTTP', of: (poll) => poll.http_status ?? '–', number: true },
   { label: 'Error', of: ({ error }) => error && html`<bdi>${withLineBreaks(error)}</bdi>`, text: true },
@@ -109,8 +117,7 @@ const columns: readonly Column<PollRow>[] = [
  * that has counted none, because that does not mean that the listing is empty.
  */
 function listedIn({ status, leads_listed, listed_before: before, problems }: PollRow) {
-  const isEmpty = leads_listed === 0 && (status === 'failed' || status === 'running');
-  if (isEmpty) return html`<span class="none">–</span>`;
+  if (leads_listed === 0 && isUncounted(status)) return html`<span class="none">–</span>`;
   const isShrunk = before !== null && problems.includes('listing_shrunk');
   return [
     printCount(leads_listed),
@@ -118,8 +125,14 @@ function listedIn({ status, leads_listed, listed_before: before, problems }: Pol
   ];
 }
 
-/** Highlights a count above 0, because most polls find nothing. */
-function highlight(count: number) {
+/** Whether a poll with this status has not counted the leads of a listing. */
+function isUncounted(status: PollRow['status']): boolean {
+  return status === 'failed' || status === 'running';
+}
+
+/** Highlights a count above 0, because most polls find nothing. Returns a dash for a failed or running poll that has counted none. */
+function counted({ status }: PollRow, count: number) {
+  if (count === 0 && isUncounted(status)) return html`<span class="none">–</span>`;
   return count === 0 ? html`<span class="none">0</span>` : html`<strong>${printCount(count)}</strong>`;
 }
 

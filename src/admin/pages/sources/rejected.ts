@@ -1,6 +1,10 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { z } from 'zod';
+import { runbookOf } from '../../../leads/problems.ts';
+import { printCount } from '../../../platform/text/human-readable.ts';
+import { MAX_COUNTED, type PageRequest } from '../../contract/operations.ts';
+import type { Overview } from '../../contract/overview.ts';
 import {
   REJECTED_COLUMNS,
   type RejectedContent,
@@ -10,42 +14,23 @@ import {
 } from '../../contract/rejected.ts';
 import { may } from '../../contract/rights.ts';
 import { type Field, sourceField } from '../lists/filters.ts';
-import { addList } from '../lists/list-page.ts';
+import { addList, type ListPage } from '../lists/list-page.ts';
 import { emptyText } from '../lists/pager.ts';
 import { orderField, sortedColumn, withOrder } from '../lists/sorting.ts';
-import { rejectedAction, withQuery } from '../parts/addresses.ts';
+import { pollAddress, rejectedAction, runbookAddress, withQuery } from '../parts/addresses.ts';
 import { badge } from '../parts/badge.ts';
+import type { Content } from '../parts/content.ts';
 import { markup } from '../parts/markup.ts';
 import { rawText } from '../parts/raw-text.ts';
-import { type AddPage, paramOf } from '../parts/site.ts';
+import { type AddPage, paramOf, type Site } from '../parts/site.ts';
 import { type Column, table } from '../parts/table.ts';
 import { moment } from '../parts/time-element.ts';
 import { sourcesOf } from './source-state.ts';
 
 /** Adds the page that lists the leads that leadsync could not record, and the page that shows the text of one of them. */
 export const addRejected: AddPage = (app, site) => {
-  addList(app, site, '/rejected', 'rejected', async () => ({
-    name: 'Rejected',
-    path: '/rejected',
-    noun: 'rejected lead',
-    fields: [sourceField((await sourcesOf(site)).sources), stateField, orderField],
-    schema: withOrder(Listed),
-    rows: ({ order, state = 'open', ...filter }, page) =>
-      site.operations.rejected({ ...filter, state: state === 'any' ? undefined : state }, { ...page, order }),
-    columns: REJECTED_COLUMNS,
-    body: (filtered, rejected) => [
-      html`<p class="hint">Leads that do not match the service’s API description. No sink gets them. leadsync records and delivers each one when the service lists it without the fault.</p>`,
-      table({
-        name: 'Rejected leads',
-        columns: columns.map((column) =>
-          column.label === 'First rejected' ? sortedColumn(column, '/rejected', filtered) : column,
-        ),
-        rows: rejected.rows,
-        key: ({ rejected_id }) => `rejected-${rejected_id}`,
-        empty: emptyText(filtered, rejected, words),
-      }),
-    ],
-  }));
+  addList(app, site, '/rejected', 'rejected', async () => listPage(site, (await sourcesOf(site)).sources));
+
   app.post('/rejected/:id/data', { config: { operation: 'revealRejected' } }, async (request, reply) => {
     const content = await site.operations.revealRejected(paramOf(request, 'id'));
     if (content === undefined)
@@ -64,11 +49,88 @@ export const addRejected: AddPage = (app, site) => {
   });
 };
 
-function shown({ raw, source, path, reason }: RejectedContent): VNode {
-  return html`<section>
+function listPage(
+  { operations }: Site,
+  sources: Overview['sources'],
+): ListPage<z.infer<typeof Sorted>, RejectedRow> {
+  const read = ({ state = 'open', source }: z.infer<typeof Listed>, page: PageRequest) =>
+    operations.rejected({ source, state: state === 'any' ? undefined : state }, page);
+  // The page is built for each request, which counts before it shows.
+  let counted: readonly RejectedRow[] = [];
+  return {
+    name: 'Rejected',
+    path: '/rejected',
+    noun: 'rejected lead',
+    fields: [sourceField(sources), stateField, orderField],
+    schema: Sorted,
+    rows: ({ order, ...filter }, page) => read(filter, { ...page, order }),
+    count: async ({ order: _, ...filter }) => {
+      counted = (await read(filter, { limit: MAX_COUNTED })).rows;
+      return counted.length;
+    },
+    columns: REJECTED_COLUMNS,
+    body: (filtered, rejected) => [
+      html`<p class="hint">Leads that do not match the service’s API description. No sink gets them. leadsync records and delivers each one when the service lists it without the fault. <a href=${RUNBOOK}>What to do about them</a></p>`,
+      faultTable(counted),
+      table({
+        name: 'Rejected leads',
+        columns: columns.map((column) =>
+          column.label === 'First rejected' ? sortedColumn(column, '/rejected', filtered) : column,
+        ),
+        rows: rejected.rows,
+        key: ({ rejected_id }) => `rejected-${rejected_id}`,
+        empty: emptyText(filtered, rejected, words),
+      }),
+    ],
+  };
+}
+
+const RUNBOOK = runbookAddress(runbookOf('leads_rejected'));
+
+/** Returns the number of rejected leads with each fault, most frequent first; null if there are fewer than two faults. */
+function faultTable(rejected: readonly RejectedRow[]): Content {
+  const groups = [
+    ...Map.groupBy(rejected, ({ source, path, reason }) => JSON.stringify([source, path, reason])),
+  ];
+  const faults = groups
+    .flatMap(([key, [row, ...more]]) => (row ? [{ key, row, leads: more.length + 1 }] : []))
+    .sort((one, other) => other.leads - one.leads);
+  if (faults.length < 2) return null;
+  return html`<section>${table({
+    name: 'Rejected leads by fault',
+    columns: [
+      { label: 'Leads', of: ({ leads }) => printCount(leads), number: true },
+      { label: 'Source', of: ({ row }) => row.source },
+      { label: 'Fault', of: ({ row }) => faultOf(row), text: true },
+    ],
+    rows: faults,
+    key: (fault) => `fault-${faults.indexOf(fault)}`,
+    empty: null,
+  })}</section>`;
+}
+
+function faultOf({ path, reason }: Pick<RejectedRow, 'path' | 'reason'>): Content {
+  return html`${path !== '' && html`<code><bdi>${path}</bdi></code> `}<bdi>${reason}</bdi>`;
+}
+
+/** Returns when a poll began that rejected a lead, with a link to the poll. */
+function atPoll(source: string, poll: number, at: string): VNode {
+  return html`<a href=${pollAddress(source, poll)}>${moment(at)}</a>`;
+}
+
+/** Returns the whole text of a rejected lead, and what is known about its rejection. */
+function shown(content: RejectedContent): VNode {
+  const { raw, source, path, reason, state, resolved_at } = content;
+  return html`<section class="whole">
     <p class="said"><bdi>${markup(path === '' ? reason : `\`${path}\`: ${reason}`)}</bdi></p>
+    <dl class="facts">
+      <div><dt>State</dt><dd>${badge(state, STATES[state])}</dd></div>
+      <div><dt>First rejected</dt><dd>${atPoll(source, content.poll_id, content.rejected_at)}</dd></div>
+      <div><dt>Last rejected</dt><dd>${atPoll(source, content.last_poll_id, content.last_rejected_at)}</dd></div>
+      ${resolved_at && html`<div><dt>Resolved</dt><dd>${moment(resolved_at)}</dd></div>`}
+    </dl>
     ${raw === '' ? html`<p class="empty">Its text was erased.</p>` : rawText(raw)}
-    <p class="buttons"><a class="button" href=${withQuery('/rejected', { source })}>Hide</a></p>
+    <p class="buttons"><a class="button" href=${withQuery('/rejected', { source, state: state === 'open' ? undefined : state })}>Back to the rejected leads</a> <a class="button" href=${RUNBOOK}>What to do about it</a></p>
   </section>`;
 }
 
@@ -79,6 +141,7 @@ const words = {
 
 /** The filter of the page. Without a state, the page lists the open rejected leads, which are those that the overview counts. */
 const Listed = RejectedFilter.extend({ state: RejectionState.or(z.literal('any')).optional() });
+const Sorted = withOrder(Listed);
 
 const STATES: Readonly<Record<RejectionState, string>> = {
   open: 'open',
@@ -103,13 +166,12 @@ const columns: readonly Column<RejectedRow>[] = [
   { label: 'Lead', of: ({ lead_id }) => lead_id ?? '–', number: true },
   {
     label: 'Fault',
-    of: ({ path, reason }) =>
-      html`${path !== '' && html`<code><bdi>${path}</bdi></code> `}<bdi>${reason}</bdi>`,
+    of: faultOf,
     text: true,
   },
   { label: 'State', of: ({ state }) => badge(state, STATES[state]) },
-  { label: 'First rejected', of: (row) => moment(row.rejected_at) },
-  { label: 'Last rejected', of: (row) => moment(row.last_rejected_at) },
+  { label: 'First rejected', of: (row) => atPoll(row.source, row.poll_id, row.rejected_at) },
+  { label: 'Last rejected', of: (row) => atPoll(row.source, row.last_poll_id, row.last_rejected_at) },
   { label: 'Resolved', of: (row) => moment(row.resolved_at) },
   {
     label: 'Actions',

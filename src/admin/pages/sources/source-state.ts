@@ -19,21 +19,23 @@ export function sourceBadges({
   problems,
   leads_rejected,
 }: SourceOverview): Content {
-  return badges(status, [
-    ...problems.flatMap(markOf),
-    ...(problems.includes('leads_rejected')
-      ? [badge('rejected', `${printCount(leads_rejected)} rejected`)]
-      : []),
-  ]);
+  return badges(
+    status,
+    problems.flatMap((code) => markOf(code, leads_rejected)),
+  );
 }
 
-/** Returns the result of a poll and its problems as labels. */
-export function pollBadges({ status, problems }: PollRow): Content {
-  return badges(status, problems.flatMap(markOf));
+/** Returns the result of a poll and its problems as labels, which are those of the source while it is the last poll. */
+export function pollBadges({ status, problems, leads_rejected }: PollRow): Content {
+  return badges(
+    status,
+    problems.flatMap((code) => markOf(code, leads_rejected)),
+  );
 }
 
 /** Returns the label of a problem that concerns polls. A failed poll gets none, because its status already says so. */
-function markOf(code: string): VNode[] {
+function markOf(code: string, rejected: number): VNode[] {
+  if (code === 'leads_rejected') return [badge('rejected', `${printCount(rejected)} rejected`)];
   const words = MARKS[code];
   return words === undefined ? [] : [badge(words)];
 }
@@ -54,14 +56,23 @@ function badges(status: string | null, marks: readonly VNode[]): Content {
   return [...(isLeftOut ? [] : [badge(status)]), ...marks].flatMap((mark) => [mark, ' ']);
 }
 
+/** What *Poll now* does after a failure with this code. */
+const POLL_NOW: Readonly<Record<string, string>> = {
+  // The wait before the second try does not depend on who requests the poll.
+  'login-refused': 'does not ask the service to renew the login sooner',
+};
+
 /**
  * Returns why the last poll of a source failed, since when its polls have failed, and what *Poll now* does about it; null if the last poll did
  * not fail.
  */
-export function failureNote({ error, failing_since: since, ...source }: SourceOverview, now: Date): Content {
+export function failureNote(
+  { error, error_code: code, failing_since: since, ...source }: SourceOverview,
+  now: Date,
+): Content {
   if (since === null) return null;
   const otherwise = source.next_poll_at === null ? '' : ['; the next poll is ', nextPoll(source, now)];
-  return html`<small class="until"><bdi>${withLineBreaks(sentence(error ?? ''))}</bdi> Polls have failed since ${moment(since)}${may('poll') && ['. ', html`<em>Poll now</em>`, ' requests the listing immediately']}${otherwise}.</small>`;
+  return html`<small class="until"><bdi>${withLineBreaks(sentence(error ?? ''))}</bdi> Polls have failed since ${moment(since)}${may('poll') && ['. ', html`<em>Poll now</em>`, ` ${POLL_NOW[code ?? ''] ?? 'requests the listing immediately'}`]}${otherwise}.</small>`;
 }
 
 /** Returns when a source is polled next. */
