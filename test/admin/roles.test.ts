@@ -141,6 +141,14 @@ describe('each operation with each role', () => {
   });
   afterAll(() => server.close());
 
+  test('only an admin gets the origins of the options of a sink, because they name files and variables', async () => {
+    for (const role of ROLES) {
+      const { text } = await ask(server, '/api/v1/sinks/crm', { headers: asRole(role) });
+      expect(text.includes('leadsync.yaml'), role).toBe(role === 'admin');
+      expect(text.includes('https://crm.example.com'), role).toBe(true);
+    }
+  });
+
   test.each(CASES)('$role: $operation', async ({ api, pages, role, needed, isAllowed }) => {
     entries.length = 0;
     const sentence = `This needs the role ${needed}, and the-${role} has the role ${role}.`;

@@ -263,12 +263,14 @@ function askForLists(questions: PageQueries, now: Date, order: Order): void {
   const searches = [{}, { source: 'main' }, { lead: 1n }, { service: 'plumbing' }, { since: now }];
   for (const search of [
     ...searches,
+    { delivered: 'not-everywhere' as const },
     { listing: 'gone' as const },
     { listing: 'gone' as const, source: 'main' },
   ])
     questions.leads(search, page);
   for (const filter of FILTERS) questions.deliveries(filter, page);
   for (const status of [undefined, 'failed' as const]) questions.polls({ status }, page);
+  questions.polls({ result: 'shrunk' }, page);
   questions.rejected({}, page);
 }
 
