@@ -8,6 +8,7 @@ export const SINKS = ['crm', 'warehouse', 'drop'] as const;
 
 const HOUR_MS = 3_600_000;
 const POLLS = 200_000;
+const REJECTED = 10_000;
 const SLOT_MS = HOUR_MS / 6;
 const SLOTS = 7 * 24 * 6;
 
@@ -67,6 +68,10 @@ function fill(db: Database.Database, given: { leads: number; now: number }): voi
   counted(`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${POLLS})
     INSERT INTO polls (source, started_at, finished_at, status, leads_listed, http_status) SELECT 'main', at, at, iif(n % 5000 = 0, 'failed', 'unchanged'), :leads, 304
     FROM (SELECT n, strftime('%Y-%m-%dT%H:%M:%fZ', (:now - (${POLLS} - n) * 30000) / 1000.0, 'unixepoch') AS at FROM numbers)`);
+  counted(`WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${REJECTED})
+    INSERT INTO rejected_leads (source, poll_id, last_poll_id, position, lead_id, reason, path, resolved_at, hash, raw)
+    SELECT 'main', 1, ${POLLS}, n, :leads + n, iif(n % 3 = 0, 'is missing', 'is no text'), iif(n % 2 = 0, 'client_name', 'service_slug'),
+      iif(n % 2 = 0, strftime('%Y-%m-%dT%H:%M:%fZ', :now / 1000.0, 'unixepoch'), NULL), lower(hex(randomblob(16))), '{"id":' || (:leads + n) || '}' FROM numbers`);
   counted(`UPDATE _sinks SET owed_through = :leads, backfill_to = :leads, pending = (SELECT count(*) FROM _deliveries d WHERE d.sink_no = _sinks.sink_no AND d.state = 'pending'),
     delivered = (SELECT count(*) FROM _deliveries d WHERE d.sink_no = _sinks.sink_no AND d.state = 'delivered' AND :now)`);
   counted(

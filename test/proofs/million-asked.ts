@@ -1,6 +1,7 @@
 // Every page, and every question of the API, over HTTP, on a ledger of a million leads and three million deliveries: how long each
 // answer takes, and whether the process stays free for polls and deliveries meanwhile. `npm run proof:asked`.
 
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -48,6 +49,8 @@ Exit code 0: as promised; 1: not; 2: wrong usage.
 
 const { leads } = readOrExit(readOptions, USAGE);
 const LATE = new Date(Date.now() - 3_600_000).toISOString();
+/** Why deliveries of the large ledger are dead. */
+const REASON = encodeURIComponent('It says no.');
 const PAST = new Date(Date.now() - 40 * 24 * 3_600_000).toISOString();
 
 const QUESTIONS = [
@@ -76,12 +79,39 @@ const QUESTIONS = [
   ...SINKS.map((sink) => `/deliveries/count?sink=${sink}`),
   '/deliveries/count',
   `/deliveries/count?state=dead&since=${LATE}`,
+  `/deliveries?state=dead&reason=${REASON}`,
+  `/deliveries?state=delivered&delivered_since=${LATE}`,
+  '/deliveries?state=pending&order=oldest',
+  '/leads?order=oldest',
+  '/leads?listing=gone',
   '/sinks',
-  ...SINKS.map((sink) => `/sinks/${sink}?period=7d`),
+  ...SINKS.flatMap((sink) => ['1h', '24h', '7d'].map((period) => `/sinks/${sink}?period=${period}`)),
   '/polls',
   '/polls?status=failed',
   '/polls?status=partial',
 ].map((path) => `/api/v1${path}`);
+
+/** An audit log of 9 MB, which is about to be rotated. */
+const AUDITED = Array.from({ length: 60_000 }, (_, at) =>
+  JSON.stringify({
+    at: new Date(Date.now() - (60_000 - at) * 60_000).toISOString(),
+    who: `person-${at % 7}`,
+    via: 'login',
+    what: 'lead-viewed',
+    source: 'main',
+    lead: String(at),
+    version: 1,
+  }),
+).join('\n');
+
+/** What the page of the log shows. */
+const LINES = Array.from({ length: 500 }, (_, at) => ({
+  at: new Date(Date.now() - at * 1_000),
+  level: at % 10 === 0 ? ('warn' as const) : ('info' as const),
+  event: 'poll-finished',
+  source: 'main',
+  message: 'Source main: 1,000,000 leads listed, 3 new, 1 changed, in 31.4 s.',
+}));
 
 /** The pages, each at the address that a queries has. What one shows of a lead's content is posted for. */
 const PAGES = [
@@ -99,14 +129,22 @@ const PAGES = [
   '/deliveries?state=dead',
   ...SINKS.map((sink) => `/deliveries?sink=${sink}`),
   `/deliveries?since=${PAST.slice(0, 10)}`,
+  `/deliveries?state=dead&reason=${REASON}`,
+  `/deliveries?delivered_since=${LATE.slice(0, 10)}`,
+  '/deliveries?state=pending&order=oldest',
+  '/replay?sink=crm',
+  '/leads?order=oldest',
+  '/leads?listing=gone',
   '/sinks',
-  ...SINKS.map((sink) => `/sinks/${sink}?period=7d`),
+  ...SINKS.flatMap((sink) => ['1h', '24h', '7d'].map((period) => `/sinks/${sink}?period=${period}`)),
   '/polls',
   '/polls?status=failed',
   '/log',
   '/rejected',
   '/leads/find',
   '/configuration',
+  '/audit',
+  '/runbook',
 ];
 
 await runTool(async (opened) => {
@@ -137,6 +175,7 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
     (one) => one.close(),
   );
   const config = parseConfig(configText(), join(folder, 'leadsync.yaml'), { sinkTypes, env: {} });
+  writeFileSync(join(folder, 'audit.jsonl'), AUDITED);
   const audit = await opened.add(
     async () => new AuditLog(folder, systemClock),
     (one) => one.close(),
@@ -155,8 +194,8 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
     queries,
     mappings,
     unready: async () => [],
-    recentLines: () => [],
-    state: () => ({ generation: 1, loadedAt: new Date(), stale: undefined, values: [] }),
+    recentLines: () => LINES,
+    state: () => ({ generation: 1, loadedAt: new Date(), stale: undefined, values: config.values }),
     configuration: openOptions.configuration,
     reload: () => Promise.reject(new Error('not asked for')),
     previewReload: () => ({ file: '', options: [] }),

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { expect, it } from 'vitest';
+import { expect, it, test } from 'vitest';
+import { COMMANDS } from '../../../src/cli/command-table.ts';
 import { Install } from '../an-install.ts';
 
-const COMMANDS: readonly (readonly string[])[] = [
+/** The commands that open the ledger, some of them in two ways. */
+const OF_LEDGER: readonly (readonly string[])[] = [
   ['status'],
   ['trace', '1'],
   ['deliveries'],
@@ -19,19 +21,55 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['reconcile', '--sink', 'drop'],
   ['plan'],
   ['erase', '1', '--yes'],
+  ['status', 'crm'],
+  ['tail'],
+  ['find', 'anna'],
+  ['rejected'],
+  ['discard', '--all', '--note', 'a note'],
+  ['cancel-replay', 'crm'],
+  ['export', 'out/leads.csv'],
+  ['export-subject', '1'],
+  ['query', '@missing'],
+  ['test', '--last', '1'],
+  ['moved', 'main'],
 ];
 
-it.each(COMMANDS)(
+/** The other commands: they open no ledger, upgrade it as they should, or report an older one among other things. */
+const OTHERS = [
+  ...['run', 'sync'], // upgrade the ledger
+  ...['worker', 'poll', 'reload', 'login', 'ledger', 'healthcheck', 'restore', 'recover'], // need a daemon, a token, or no ledger or a damaged one
+  ...['check', 'support-bundle'], // report it
+  'backup', // copies it as it is
+  ...['init', 'validate', 'config', 'schema', 'setup', 'fields', 'test-sink', 'test-alert', 'version'],
+];
+
+test('every command is among them', () => {
+  const known = new Set([...OF_LEDGER.map(([name]) => name), ...OTHERS]);
+  const names = Object.values(COMMANDS).flatMap((group) => group.map(({ name }) => name));
+  expect(new Set(names)).toEqual(known);
+});
+
+/** An installation whose ledger says that it is of the version before, and the ledger's bytes. */
+async function ofOlderVersion() {
+  const install = new Install({
+    sinks: {
+      crm: { type: 'csv', directory: './crm', fields: { name: 'lead.client_name' } },
+      drop: { type: 'csv', directory: './drop' },
+    },
+  });
+  await (await install.listed(1, 2)).close();
+  const file = join(install.folder, 'data', 'ledger.db');
+  const db = new Database(file);
+  const schema = Number(db.pragma('user_version', { simple: true }));
+  db.pragma(`user_version = ${schema - 1}`);
+  db.close();
+  return { install, file, before: readFileSync(file) };
+}
+
+it.each(OF_LEDGER)(
   'leadsync %s leaves a ledger of an older version as it is, and says what upgrades it',
   async (...args) => {
-    const install = new Install();
-    await (await install.listed(1, 2)).close();
-    const file = join(install.folder, 'data', 'ledger.db');
-    const db = new Database(file);
-    const schema = Number(db.pragma('user_version', { simple: true }));
-    db.pragma(`user_version = ${schema - 1}`);
-    db.close();
-    const before = readFileSync(file);
+    const { install, file, before } = await ofOlderVersion();
     const { code, stderr } = await install.running().run(args);
     expect({ code, stderr }).toEqual({
       code: 1,
@@ -40,3 +78,12 @@ it.each(COMMANDS)(
     expect(readFileSync(file)).toEqual(before);
   },
 );
+
+test('leadsync backup copies a ledger of an older version, and leaves it as it is', async () => {
+  const { install, file, before } = await ofOlderVersion();
+  expect(await install.running().run(['backup', '--to', join(install.folder, 'out')])).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
+  expect(readFileSync(file)).toEqual(before);
+});
