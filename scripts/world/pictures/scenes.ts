@@ -132,7 +132,10 @@ export function dialogs({ lead }: Examples): readonly Scene[] {
         await page.locator('#dialog[open]').waitFor();
       },
     },
+    asks('answer', '/deliveries?state=dead', 'Answer…'),
     asks('replay-lead', lead, 'Replay…'),
+    { page: 'replay', address: '/replay?sink=picky&which=all' },
+    { page: 'runbook', address: '/runbook' },
     asks('retry-delivery', lead, 'Retry…'),
     asks('reload', '/configuration', 'Reload…'),
     presses('lead-revealed', lead, 'Show the lead’s data', 'Hide'),
