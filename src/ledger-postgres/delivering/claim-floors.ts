@@ -20,8 +20,8 @@ interface Floor {
  * How far the claims of a backlog have taken what is due, by sink. The index still contains the deliveries that were taken, until vacuum removes
  * them, which a long transaction of another program may prevent. A claim that began at the start would walk over all of them.
  *
- * What is due before a floor, because another claim had locked it or a transaction committed late, is claimed a second late, and only at a sink
- * with a backlog.
+ * What is due before a floor, because another claim had locked it, a transaction committed late or the claim failed after all, is claimed a second
+ * late, and only at a sink with a backlog.
  */
 export class ClaimFloors {
   readonly #clock: Clock;

@@ -18,7 +18,8 @@ interface Seen {
 /**
  * Notices when the clock of the server was set, and moves the times in the ledger once, however many processes notice. A process compares the
  * server's clock with its monotonic clock only: what the wall clock of a machine shows does not count. How much of a step other processes have
- * followed, it learns from the ledger. Another process needs not be told: it counts its leases with its own clock, and sees the step itself.
+ * followed, it learns from the ledger. The notice of the write tells the other processes to look for what is due; the leases of their attempts they
+ * count with their own clocks.
  */
 export class ServerClock {
   readonly #access: PostgresAccess;
