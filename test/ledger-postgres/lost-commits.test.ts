@@ -66,6 +66,18 @@ it('a commit that reaches the server after its line was cut is waited for', asyn
   expect(await settled).toMatchObject({ verdicts: [{ state: 'delivered' }] });
 });
 
+it('a connection gets another row after some transactions, because every version of a row may stay', async () => {
+  const store = new PostgresStore({ connections: 1 });
+  const on = await LedgerUnderTest.with(store.open, 'crm');
+  const rows = () => store.query<{ no: number }>('SELECT commit_no::int AS no FROM _commits');
+  const before = (await rows()).map(({ no }) => no);
+  for (let n = 0; n < 105; n += 1) {
+    await on.ledger.pause('crm', 'again');
+    await on.ledger.resume('crm');
+  }
+  expect((await rows()).map(({ no }) => no)).toContainEqual(Math.max(...before) + 1);
+});
+
 it('rows of connections that have ended are removed, and a connection that is open gets a new one', async () => {
   const store = new PostgresStore();
   const on = await LedgerUnderTest.with(store.open, 'crm');

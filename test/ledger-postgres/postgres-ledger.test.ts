@@ -6,7 +6,7 @@ import { recordingContract } from '../ledger/contract/recording.ts';
 import { twoSourcesContract } from '../ledger/contract/two-sources.ts';
 import { postgresStore } from './postgres-store.ts';
 
-// Other parts are in files of their own, or need methods that a ledger in PostgreSQL does not have yet: src/ledger-postgres/not-yet.ts.
+// Other parts are in files of their own.
 describe('the ledger in PostgreSQL', () => {
   recordingContract(postgresStore);
   declaringContract(postgresStore);
