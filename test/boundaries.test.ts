@@ -124,6 +124,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'rules/attempted-deliveries.ts',
       'rules/batching.ts',
       'rules/cancelling.ts',
+      'rules/change-feed.ts',
       'rules/changed-fields.ts',
       'rules/delivery-id.ts',
       'rules/delivery-rows.ts',

@@ -18,10 +18,14 @@ import * as settling from './delivering/settling.ts';
 import { notYet } from './not-yet.ts';
 import { controlOf } from './postgres-control.ts';
 import { personsOf } from './postgres-persons.ts';
+import { feed, feedCursor } from './queries/change-feed.ts';
+import { deliveredLeads, leadsAtSink } from './queries/comparing.ts';
+import { databaseStats } from './queries/database-stats.ts';
 import { countDue, newestDeliveries } from './queries/deliveries.ts';
 import { findLeads } from './queries/find-leads.ts';
 import { polledHours } from './queries/polled-hours.ts';
 import { newestContents, recentAttempts } from './queries/recent.ts';
+import { rejected, rejectedText } from './queries/rejected.ts';
 import { sinkActivity } from './queries/sink-activity.ts';
 import { backlog, lastPolls, status } from './queries/status.ts';
 import { trace } from './queries/trace.ts';
@@ -194,11 +198,19 @@ function queriesOf(access: PostgresAccess) {
     deliveries: (filter, page) => access.ask((tx) => newestDeliveries(tx, filter, page)),
     trace: (lead, source) => access.ask((tx) => trace(tx, lead, source)),
     findLeads: (search, limit) => access.ask((tx) => findLeads(tx, search, limit)),
+    rejected: (search, page) => access.ask((tx) => rejected(tx, search, page)),
+    rejectedText: (id) => access.ask((tx) => rejectedText(tx, id)),
+    feedCursor: () => access.ask(feedCursor),
+    feed: (since, withData) => access.ask((tx) => feed(tx, since, withData)),
     upcoming: (sink, lead, source) => access.ask((tx) => upcoming(tx, sink, lead, source)),
     sentPending: (sink) => access.ask((tx) => sentPending(tx, sink)),
     polledHours: (source, from) => access.ask((tx) => polledHours(tx, source, from)),
     recentAttempts: (limit) => access.ask((tx) => recentAttempts(tx, limit)),
     lastPolls: (limit) => access.ask((tx) => lastPolls(tx, limit)),
+    databaseStats: () => access.ask(databaseStats),
+    leadsAtSink: (sink, leads) => access.ask((tx) => leadsAtSink(tx, sink, leads)),
+    deliveredLeads: (sink, except, after, limit) =>
+      access.ask((tx) => deliveredLeads(tx, sink, except, { after, limit })),
     newestContents: (limit) => access.ask((tx) => newestContents(tx, limit)),
     vitals: (recent) => access.ask((tx) => vitals(tx, recent)),
   } satisfies Partial<Ledger>;

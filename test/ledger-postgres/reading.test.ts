@@ -1,6 +1,9 @@
 import { expect, it } from 'vitest';
 import { alertQueriesContract } from '../ledger/contract/alert-queries.ts';
+import { changeFeedContract } from '../ledger/contract/change-feed.ts';
+import { comparingContract } from '../ledger/contract/comparing.ts';
 import { findingContract } from '../ledger/contract/finding.ts';
+import { rejectedContract } from '../ledger/contract/rejected.ts';
 import { sinkActivityContract } from '../ledger/contract/sink-activity.ts';
 import { speedToLeadContract } from '../ledger/contract/speed-to-lead.ts';
 import { changedLead, delivered, HOUR, LedgerUnderTest } from '../ledger/ledger-under-test.ts';
@@ -10,6 +13,9 @@ alertQueriesContract(postgresStore);
 speedToLeadContract(postgresStore);
 sinkActivityContract(postgresStore);
 findingContract(postgresStore);
+changeFeedContract(postgresStore);
+rejectedContract(postgresStore);
+comparingContract(postgresStore);
 
 it('the newest contents are the current ones of leads that are not erased, newest first', async () => {
   const on = await LedgerUnderTest.with(postgresStore(), 'crm');

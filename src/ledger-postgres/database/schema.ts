@@ -1,3 +1,5 @@
+import { laterMigrations } from './later-migrations.ts';
+
 /**
  * The migrations of a ledger's schema in PostgreSQL, in order. `_ledger.shape` is the number of applied migrations. Append migrations; never
  * edit them. Tables are private, and store times as milliseconds since 1970, as those of a ledger in SQLite do (ledger/schema/schema.ts,
@@ -275,25 +277,5 @@ export const migrations: readonly string[] = [
   );
   CREATE INDEX _sink_holds_by_sink ON _sink_holds (sink_no, hold_no);
   `,
-  `
-  -- A row for each connection that writes, with the token of the last transaction that it committed: see commits.ts.
-  CREATE TABLE _commits (
-    commit_no bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    token text NOT NULL,
-    at bigint NOT NULL                      -- when the token was written
-  ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
-  `,
-  `
-  -- The deliveries of a sink in each state, in the order in which they were owed, and those that failed, by when they are tried again.
-  CREATE INDEX _deliveries_delivered ON _deliveries (sink_no, owed_at, delivery_no) WHERE state = 'delivered';
-  CREATE INDEX _deliveries_given_up ON _deliveries (sink_no, owed_at, delivery_no) WHERE state = 'dead';
-  CREATE INDEX _deliveries_skipped ON _deliveries (sink_no, owed_at, delivery_no) WHERE state = 'skipped';
-  CREATE INDEX _deliveries_discarded ON _deliveries (sink_no, owed_at, delivery_no) WHERE discarded > 0;
-  CREATE INDEX _deliveries_retrying ON _deliveries (sink_no, next_attempt_at) INCLUDE (first_attempt_at) WHERE state = 'pending' AND reason IS NOT NULL;
-  DROP INDEX _deliveries_by_sink;
-  `,
-  `
-  -- The leads of a source in the order in which they were first seen.
-  CREATE INDEX _versions_first ON _versions (source, valid_from, version_no) WHERE version = 1;
-  `,
+  ...laterMigrations,
 ];

@@ -67,6 +67,7 @@ export const DELIVERIES = statement<RawDelivery & MadeAttempts>(
    WHERE d.delivery_no = ANY ($1::bigint[]) ${NEWEST_FIRST}`,
 );
 
+/** The number of a sink's deliveries that are due and in no batch, up to a maximum. */
 export const COUNT_DUE = statement<{ due: number }>(
   'count-due',
   `SELECT count(*) AS due FROM (SELECT 1 FROM _deliveries WHERE sink_no = (SELECT sink_no FROM _sinks WHERE sink = $1)

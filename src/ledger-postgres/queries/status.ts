@@ -111,7 +111,8 @@ export async function lastPolls(tx: Transaction, limit: number): Promise<PollRow
   return (await tx.rows(LAST_POLLS, [limit])).map(toPollRow);
 }
 
-interface RawPoll {
+/** A row of `_polls`. */
+export interface RawPoll {
   poll_id: number;
   source: string;
   started_at: number;
@@ -124,7 +125,8 @@ interface RawPoll {
   error: string | null;
 }
 
-function toPollRow(row: RawPoll): PollRow {
+/** Converts a row of `_polls`. */
+export function toPollRow(row: RawPoll): PollRow {
   return {
     poll: row.poll_id,
     source: row.source,

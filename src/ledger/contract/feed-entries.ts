@@ -9,6 +9,10 @@ export interface FeedCursor {
   readonly lead: number;
   readonly rejection: number;
   readonly attempt: number;
+  /** For an engine that commits attempts in another order than that of their numbers: the transactions whose attempts the reader has seen. */
+  readonly seen?: string | undefined;
+  /** The transactions that are being read, if their attempts take several pages. `attempt` is then the last of them that was read. */
+  readonly reading?: string | undefined;
 }
 
 /** A page of the change feed. */

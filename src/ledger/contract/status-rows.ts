@@ -175,13 +175,15 @@ export interface Upcoming {
 
 /** Version, sizes and schema of a ledger file. */
 export interface DatabaseStats {
-  /** The version of SQLite. */
-  readonly sqlite: string;
+  /** The version of SQLite; undefined if the ledger is in PostgreSQL. */
+  readonly sqlite: string | undefined;
+  /** The version of PostgreSQL, if the ledger is there. */
+  readonly postgres?: string | undefined;
   /** The number of schema migrations applied. */
   readonly shape: number;
   readonly bytes: number;
-  /** The part of `bytes` in free pages, which SQLite will reuse. */
-  readonly freeBytes: number;
+  /** The part of `bytes` in free pages, which SQLite will reuse; undefined if the server does not tell. */
+  readonly freeBytes: number | undefined;
   /** The number of rows of each table. */
   readonly rows: Readonly<Record<string, number>>;
   readonly schema: readonly string[];

@@ -1,61 +1,22 @@
 import type Database from 'better-sqlite3';
-import type { DeliveryState } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
-import type {
-  AttemptEntry,
-  FeedCursor,
-  FeedPage,
-  LeadEntry,
-  PollEntry,
-  RecentAttempt,
-  RejectionEntry,
-} from '../contract/feed-entries.ts';
+import type { FeedCursor, FeedPage, RecentAttempt } from '../contract/feed-entries.ts';
+import type { PollRow } from '../contract/status-rows.ts';
 import { deliveryId, IS_NEW_LEAD } from '../schema/views.ts';
+import {
+  type FeedAttempt,
+  type FeedLead,
+  type FeedRejection,
+  feedEntries,
+  MAX_FEED_ROWS,
+} from '../rules/change-feed.ts';
 import { pollRow } from './status-queries.ts';
-
-/** Maximum number of rows of each kind per page. */
-const MAX_ROWS = 500;
-
-interface LeadRow {
-  no: number;
-  source: string;
-  lead: string;
-  version: number;
-  at: number;
-  changed_fields: string | null;
-  raw: string | null;
-}
-
-interface RejectionRow {
-  no: number;
-  source: string;
-  lead: string | null;
-  path: string;
-  reason: string;
-  at: string;
-}
 
 interface RecentRow {
   sink: string;
   at: number;
   outcome: Outcome['kind'];
   speed_ms: number | null;
-}
-
-interface AttemptRow {
-  no: number;
-  delivery: string;
-  sink: string;
-  source: string;
-  lead: string;
-  started_at: number;
-  duration_ms: number;
-  outcome: Outcome['kind'];
-  http_status: number | null;
-  error: string | null;
-  answer: string | null;
-  state: DeliveryState;
-  next_attempt_at: number | null;
 }
 
 /** Reads the change feed: everything recorded after a cursor, by row numbers, which only increase. */
@@ -74,25 +35,20 @@ export class ChangeFeed {
 
   /** Returns the page after a cursor, with up to 500 rows of each kind. `withData` adds the content of leads and the answers from destinations. */
   since(cursor: FeedCursor, withData: boolean): FeedPage {
-    const leads = this.#sql.leads.all(Number(withData), cursor.lead, MAX_ROWS);
-    const rejections = this.#sql.rejections.all(cursor.rejection, MAX_ROWS);
-    const attempts = this.#sql.attempts.all(cursor.attempt, MAX_ROWS);
+    const leads = this.#sql.leads.all(Number(withData), cursor.lead, MAX_FEED_ROWS);
+    const rejections = this.#sql.rejections.all(cursor.rejection, MAX_FEED_ROWS);
+    const attempts = this.#sql.attempts.all(cursor.attempt, MAX_FEED_ROWS);
     const pollsBySource = this.#sql.sources.all().map((source) => this.#pollsOf(source, cursor));
     const polls = pollsBySource.flat();
     return {
-      entries: [
-        ...polls,
-        ...leads.map(toLead),
-        ...rejections.map(toRejection),
-        ...attempts.map((row) => toAttempt(row, withData)),
-      ].sort((one, other) => one.at.getTime() - other.at.getTime()),
+      entries: feedEntries({ polls, leads, rejections, attempts }, withData),
       cursor: {
         polls: { ...cursor.polls, ...Object.fromEntries(polls.map(({ source, poll }) => [source, poll])) },
         lead: leads.at(-1)?.no ?? cursor.lead,
         rejection: rejections.at(-1)?.no ?? cursor.rejection,
         attempt: attempts.at(-1)?.no ?? cursor.attempt,
       },
-      more: [leads, rejections, attempts, ...pollsBySource].some(({ length }) => length === MAX_ROWS),
+      more: [leads, rejections, attempts, ...pollsBySource].some(({ length }) => length === MAX_FEED_ROWS),
     };
   }
 
@@ -110,40 +66,9 @@ export class ChangeFeed {
    * Returns the finished polls after the cursor. A source has at most one running poll, which is its newest, so the cursor never skips a
    * poll.
    */
-  #pollsOf(source: string, { polls }: FeedCursor): PollEntry[] {
-    return this.#sql.polls.all(source, polls[source] ?? 0, MAX_ROWS).map((row) => {
-      const { startedAt, finishedAt, ...poll } = pollRow(row);
-      return { kind: 'poll', at: finishedAt ?? startedAt, ...poll };
-    });
+  #pollsOf(source: string, { polls }: FeedCursor): PollRow[] {
+    return this.#sql.polls.all(source, polls[source] ?? 0, MAX_FEED_ROWS).map(pollRow);
   }
-}
-
-function toLead({ source, lead, version, at, changed_fields, raw }: LeadRow): LeadEntry {
-  const changedFields = changed_fields === null ? [] : JSON.parse(changed_fields);
-  return { kind: 'lead', at: new Date(at), source, lead, version, changedFields, raw: raw ?? undefined };
-}
-
-function toRejection({ source, lead, path, reason, at }: RejectionRow): RejectionEntry {
-  return { kind: 'rejection', at: new Date(at), source, lead: lead ?? undefined, path, reason };
-}
-
-function toAttempt(row: AttemptRow, withData: boolean): AttemptEntry {
-  const { sink, source, lead, delivery, duration_ms: durationMs, outcome, state } = row;
-  return {
-    kind: 'attempt',
-    at: new Date(row.started_at + durationMs),
-    sink,
-    source,
-    lead,
-    delivery,
-    outcome,
-    durationMs,
-    httpStatus: row.http_status ?? undefined,
-    error: row.error ?? undefined,
-    answer: withData ? (row.answer ?? undefined) : undefined,
-    state,
-    nextAttemptAt: row.next_attempt_at === null ? undefined : new Date(row.next_attempt_at),
-  };
 }
 
 function prepare(db: Database.Database) {
@@ -163,11 +88,11 @@ function prepare(db: Database.Database) {
     polls: db.prepare<[string, number, number], Record<string, string | number | null>>(
       "SELECT * FROM polls WHERE source = ? AND poll_id > ? AND status <> 'running' ORDER BY poll_id LIMIT ?",
     ),
-    leads: db.prepare<[number, number, number], LeadRow>(
+    leads: db.prepare<[number, number, number], FeedLead>(
       `SELECT version_no AS no, source, CAST(id AS TEXT) AS lead, version, valid_from AS at, changed_fields, iif(?, raw, NULL) AS raw
        FROM _versions WHERE version_no > ? ORDER BY version_no LIMIT ?`,
     ),
-    rejections: db.prepare<[number, number], RejectionRow>(
+    rejections: db.prepare<[number, number], FeedRejection>(
       `SELECT r.rejected_id AS no, r.source, CAST(r.lead_id AS TEXT) AS lead, r.path, r.reason, p.started_at AS at
        FROM rejected_leads r JOIN polls p ON p.poll_id = r.poll_id WHERE r.rejected_id > ? ORDER BY r.rejected_id LIMIT ?`,
     ),
@@ -177,7 +102,7 @@ function prepare(db: Database.Database) {
        FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no JOIN _versions v ON v.version_no = d.version_no
        JOIN _sinks s ON s.sink_no = d.sink_no LEFT JOIN _sources o ON o.source = v.source ORDER BY a.attempt_no DESC LIMIT ?`,
     ),
-    attempts: db.prepare<[number, number], AttemptRow>(
+    attempts: db.prepare<[number, number], FeedAttempt>(
       `SELECT a.attempt_no AS no, ${deliveryId} AS delivery, s.sink, v.source, CAST(v.id AS TEXT) AS lead, a.started_at,
          a.duration_ms, a.outcome, a.http_status, a.error, a.answer, d.state, d.next_attempt_at
        FROM _attempts a JOIN _deliveries d ON d.delivery_no = a.delivery_no JOIN _versions v ON v.version_no = d.version_no

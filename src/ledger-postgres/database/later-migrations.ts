@@ -1,0 +1,29 @@
+/** The migrations after the first one, which schema.ts describes. */
+export const laterMigrations: readonly string[] = [
+  `
+  -- A row for each connection that writes, with the token of the last transaction that it committed: see commits.ts.
+  CREATE TABLE _commits (
+    commit_no bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    token text NOT NULL,
+    at bigint NOT NULL                      -- when the token was written
+  ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+  `,
+  `
+  -- The deliveries of a sink in each state, in the order in which they were owed, and those that failed, by when they are tried again.
+  CREATE INDEX _deliveries_delivered ON _deliveries (sink_no, owed_at, delivery_no) WHERE state = 'delivered';
+  CREATE INDEX _deliveries_given_up ON _deliveries (sink_no, owed_at, delivery_no) WHERE state = 'dead';
+  CREATE INDEX _deliveries_skipped ON _deliveries (sink_no, owed_at, delivery_no) WHERE state = 'skipped';
+  CREATE INDEX _deliveries_discarded ON _deliveries (sink_no, owed_at, delivery_no) WHERE discarded > 0;
+  CREATE INDEX _deliveries_retrying ON _deliveries (sink_no, next_attempt_at) INCLUDE (first_attempt_at) WHERE state = 'pending' AND reason IS NOT NULL;
+  DROP INDEX _deliveries_by_sink;
+  `,
+  `
+  -- The leads of a source in the order in which they were first seen.
+  CREATE INDEX _versions_first ON _versions (source, valid_from, version_no) WHERE version = 1;
+  `,
+  `
+  -- The transaction that added the attempt: attempts are committed in another order than that of their numbers.
+  ALTER TABLE _attempts ADD COLUMN xact bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint;
+  CREATE INDEX _attempts_by_xact ON _attempts USING brin (xact) WITH (autosummarize = on);
+  `,
+];
