@@ -126,6 +126,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'rules/cancelling.ts',
       'rules/change-feed.ts',
       'rules/changed-fields.ts',
+      'rules/client-keys.ts',
       'rules/delivery-id.ts',
       'rules/delivery-rows.ts',
       'rules/divide-into-batches.ts',

@@ -21,6 +21,7 @@ import { discard, discardable, pause, resume, retriable, retry } from './deliver
 import { abandoned, addTotals, ask, countStep, findChosen, step } from './delivering/replaying.ts';
 import { type Position, selectPart } from './delivering/selecting.ts';
 import type { ServerClock } from './delivering/server-clock.ts';
+import { isBehind, keySome } from './privacy/client-keys.ts';
 import { findOld, removeOld } from './privacy/retaining.ts';
 
 /** Returns the methods of `LedgerControl` that a ledger in PostgreSQL has. */
@@ -134,6 +135,10 @@ export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
       let owed = 0;
       for (const replay of await access.ask(abandoned)) owed += await finishReplay(replay);
       return owed;
+    },
+    computeClientKeys: async (secret) => {
+      if (!(await access.ask((tx) => isBehind(tx, secret)))) return true;
+      return access.owe((tx) => keySome(tx, secret));
     },
     removeOld: async (kind, before, after) => {
       const { rows, next } = await access.ask((tx) => findOld(tx, kind, before, after));

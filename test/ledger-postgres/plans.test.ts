@@ -16,6 +16,7 @@ const LARGE: ReadonlySet<string> = new Set([
   '_rejected_leads',
   '_presence',
   '_sink_activity',
+  '_client_keys',
 ]);
 
 /** Statements that may read many rows of a large table, by name, with the reason. */
@@ -23,6 +24,7 @@ const MAY_READ_MANY: Readonly<Record<string, string>> = {
   'move-deliveries': 'moves all that is pending after the clock was set back',
   'newest-contents': 'reads the newest versions by number',
   'recent-attempts': 'reads the last attempts by number',
+  'remove-client-keys': 'removes all of them in parts',
   'several-sums': 'reads a row for each ten minutes of a week and each sink',
   'last-polls': 'reads the last polls by number',
   'recent-speeds': 'reads the last deliveries by number',

@@ -4,6 +4,7 @@ import { backfillContract } from './contract/backfill.ts';
 import { blocksContract } from './contract/blocks.ts';
 import { changeFeedContract } from './contract/change-feed.ts';
 import { claimingContract } from './contract/claiming.ts';
+import { clientKeysContract } from './contract/client-keys.ts';
 import { clockSettingContract } from './contract/clock-setting.ts';
 import { comparingContract } from './contract/comparing.ts';
 import { controlContract } from './contract/control.ts';
@@ -45,6 +46,7 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     findingContract(store);
     rejectedContract(store);
     retainingContract(store);
+    clientKeysContract(store);
     twoSourcesContract(store);
     upcomingContract(store);
     comparingContract(store);

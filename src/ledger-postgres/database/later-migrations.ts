@@ -26,4 +26,17 @@ export const laterMigrations: readonly string[] = [
   ALTER TABLE _attempts ADD COLUMN xact bigint NOT NULL DEFAULT pg_current_xact_id()::text::bigint;
   CREATE INDEX _attempts_by_xact ON _attempts USING brin (xact) WITH (autosummarize = on);
   `,
+  `
+  -- Shows which leads are of the same client without revealing the client; filled only if a key is configured.
+  CREATE TABLE _client_keys (
+    source text NOT NULL,
+    id bigint NOT NULL,
+    created_at bigint,                      -- the lead's
+    client_key text NOT NULL,               -- empty: the client has neither email address nor phone number
+    keyed_at bigint NOT NULL,
+    PRIMARY KEY (source, id)
+  );
+  -- A fingerprint of the client key's secret, and the last version that was keyed.
+  ALTER TABLE _ledger ADD COLUMN keyed_with text, ADD COLUMN keyed_through bigint NOT NULL DEFAULT 0;
+  `,
 ];

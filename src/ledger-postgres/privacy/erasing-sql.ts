@@ -52,6 +52,8 @@ const UNSETTLED = statement<{ delivery_no: number }>(
    WHERE v.source = $1 AND v.id = $2 AND d.state IN ('pending', 'dead')`,
 );
 
+const DROP_KEY = statement('drop-client-key', 'DELETE FROM _client_keys WHERE source = $1 AND id = $2');
+
 const CLEAR_VERSIONS = statement(
   'clear-versions',
   `UPDATE _versions SET raw = ${NO_CONTENT}, service_slug = NULL, created_at = NULL, readable = NULL, safe_raw = NULL
@@ -158,6 +160,7 @@ export const erasingSql = {
   ADD_LEAD,
   COUNT_LEAD,
   UNSETTLED,
+  DROP_KEY,
   CLEAR_VERSIONS,
   CLEAR_REJECTED_OF,
   CLEAR_REJECTED,

@@ -66,6 +66,7 @@ export async function eraseLead(
     tx,
     (await tx.rows(sql.UNSETTLED, lead)).map(({ delivery_no }) => delivery_no),
   );
+  await tx.run(sql.DROP_KEY, lead);
   const counts = {
     versions: await tx.run(sql.CLEAR_VERSIONS, lead),
     rejected: await tx.run(sql.CLEAR_REJECTED_OF, lead),

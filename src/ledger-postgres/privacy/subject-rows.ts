@@ -23,7 +23,7 @@ export async function subjectRows(tx: Transaction, { leads, rejected }: Person):
     lead_versions: await of(OF_LEAD.versions),
     deliveries: await of(OF_LEAD.deliveries),
     attempts: await of(OF_LEAD.attempts),
-    client_keys: [],
+    client_keys: await of(OF_LEAD.clientKeys),
     erased: await of(OF_LEAD.erased),
     rejected_leads: await tx.rows(REJECTED, [known, texts(rejected.map(({ hash }) => hash))]),
   };
@@ -110,6 +110,10 @@ const OF_LEAD = {
     `SELECT ${DELIVERY_ID} AS delivery_id, v.source, v.id::text AS lead_id, s.sink, ${at('a.started_at')} AS started_at, a.duration_ms, a.outcome,
      a.http_status, a.error, a.times, ${at('a.last_at')} AS last_started_at, a.attempt_no AS _leadsync_no, a.answer
      FROM ${DELIVERIES} JOIN _attempts a ON a.delivery_no = d.delivery_no WHERE v.source = $1 AND v.id = $2 ORDER BY a.attempt_no`,
+  ),
+  clientKeys: statement<Row>(
+    'record-client-keys',
+    'SELECT source, id::text AS id, client_key FROM _client_keys WHERE source = $1 AND id = $2',
   ),
   erased: statement<Row>(
     'record-erased',

@@ -1,13 +1,6 @@
-import { createHmac } from 'node:crypto';
 import type Database from 'better-sqlite3';
-import { normalisedEmail, normalisedPhone } from '../../leads/contact.ts';
-import type { Lead } from '../../leads/lead.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-
-/** Maximum number of versions whose keys are computed in one transaction. */
-const CHUNK_ROWS = 250;
-/** Maximum total length of these versions, in UTF-16 code units. The last version may exceed it. */
-const CHUNK_CHARACTERS = 4_000_000;
+import { clientKeyOf, fingerprintOf, KEYED_CHARACTERS, KEYED_ROWS } from '../rules/client-keys.ts';
 
 interface VersionRow {
   version_no: number;
@@ -35,16 +28,13 @@ export class ClientKeys {
    * removes all keys. Returns true if no lead is left.
    */
   keySome(secret: string | undefined): boolean {
-    const fingerprint = secret === undefined ? null : keyed(secret, 'fingerprint');
+    const fingerprint = fingerprintOf(secret);
     if (this.#sql.keyedWith.get() !== fingerprint) this.#begin(fingerprint);
     if (secret === undefined) return true;
     const rows = this.#someVersions();
     const now = this.#clock.now().getTime();
-    for (const { source, id, created_at, raw } of rows) {
-      const client = clientOf(JSON.parse(raw));
-      const key = client === undefined ? '' : keyed(secret, client);
-      this.#sql.put.run(source, id, created_at, key, now);
-    }
+    for (const { source, id, created_at, raw } of rows)
+      this.#sql.put.run(source, id, created_at, clientKeyOf(secret, raw), now);
     const last = rows.at(-1);
     if (last) this.#sql.advance.run(last.version_no);
     return rows.length === 0;
@@ -52,7 +42,7 @@ export class ClientKeys {
 
   /** Whether keys have to be computed or removed. Only reads, because it is called too often to take the write lock. */
   isBehind(secret: string | undefined): boolean {
-    const fingerprint = secret === undefined ? null : keyed(secret, 'fingerprint');
+    const fingerprint = fingerprintOf(secret);
     if (this.#sql.keyedWith.get() !== fingerprint) return true;
     return secret !== undefined && this.#sql.isBehind.get() === 1n;
   }
@@ -60,10 +50,10 @@ export class ClientKeys {
   #someVersions(): VersionRow[] {
     const rows: VersionRow[] = [];
     let characters = 0;
-    for (const row of this.#sql.after.iterate(CHUNK_ROWS)) {
+    for (const row of this.#sql.after.iterate(KEYED_ROWS)) {
       rows.push(row);
       characters += row.raw.length;
-      if (characters > CHUNK_CHARACTERS) break;
+      if (characters > KEYED_CHARACTERS) break;
     }
     return rows;
   }
@@ -72,21 +62,6 @@ export class ClientKeys {
     this.#sql.clear.run();
     this.#sql.begin.run(fingerprint);
   }
-}
-
-/**
- * Returns the normalised email address of a client, or the phone number if there is no email address; undefined if the lead has neither.
- */
-function clientOf({ client_email, client_phone_number }: Partial<Lead>): string | undefined {
-  const email = normalisedEmail(client_email);
-  if (email !== '') return `email:${email}`;
-  const digits = normalisedPhone(client_phone_number);
-  return digits === '' ? undefined : `phone:${digits}`;
-}
-
-/** Returns the first 128 bits of an HMAC-SHA-256 (RFC 2104), in hexadecimal. */
-function keyed(secret: string, text: string): string {
-  return createHmac('sha256', secret).update(text).digest('hex').slice(0, 32);
 }
 
 function prepare(db: Database.Database) {
