@@ -3,7 +3,6 @@ import { LedgerError } from '../ledger/contract/ledger-error.ts';
 
 /** The methods that a ledger in PostgreSQL does not have yet. Only mirrors need them. */
 const MISSING = [
-  'scrub',
   'historyAfter',
   'historyNow',
   'broughtBack',

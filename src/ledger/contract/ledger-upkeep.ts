@@ -29,6 +29,9 @@ export interface Opening {
   readonly isCopy: boolean;
 }
 
+/** Whether overwritten content was removed from the disk, or whether a server will do so. */
+export type Scrubbed = boolean | 'left-to-server';
+
 /** The methods that concern the database file: its identity, damage, other writers, and the write-ahead log. */
 export interface LedgerUpkeep {
   /** The unique id of this ledger, which never changes while it is open. Consists of letters and digits. */
@@ -69,9 +72,10 @@ export interface LedgerUpkeep {
   recordProgress(): Promise<void>;
   /**
    * Removes overwritten content from the disk: empties the write-ahead log and deletes the copies that upgrades left. Returns false if
-   * another connection reads an older state or writes, because the log then still contains the content.
+   * another connection reads an older state or writes, because the log then still contains the content. A ledger on a server returns
+   * `left-to-server`: it has marked the space as free, and the server overwrites it when it needs it.
    */
-  scrub(): Promise<boolean>;
+  scrub(): Promise<Scrubbed>;
   /**
    * Deletes the copies that upgrades made before the given time. These copies contain content that has since been removed from the ledger.
    */

@@ -9,7 +9,7 @@ import type {
 } from '../../leads/person.ts';
 import type { LedgerDelivering } from '../../ledger/contract/ledger-delivering.ts';
 import type { LedgerPersons } from '../../ledger/contract/ledger-persons.ts';
-import type { LedgerUpkeep } from '../../ledger/contract/ledger-upkeep.ts';
+import type { LedgerUpkeep, Scrubbed } from '../../ledger/contract/ledger-upkeep.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import { countOf } from '../../platform/text/human-readable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
@@ -25,6 +25,7 @@ import {
   destinationReport,
   folderReport,
   formerDestinationsReport,
+  ledgerReport,
   recordsReport,
   removedSinksReport,
   sinksWithErasedEvents,
@@ -124,7 +125,11 @@ export async function erase(
   const reached: (PlaceReport | undefined)[] = [];
   for (const sink of sinks) reached.push(await eraseFromSink(sink, person, parts));
   const exported = await searchExports({ exports, backups, dataDir }, person, parts);
-  const scrubbed = await waitUntil(() => ledger.scrub(), parts);
+  let scrubbed: Scrubbed = false;
+  await waitUntil(async () => {
+    scrubbed = await ledger.scrub();
+    return scrubbed !== false;
+  }, parts);
   reach('scrubbed');
   const told = await waitForNotices(person, isDataDirInUse(dataDir) ? NOTIFY_MS : 0, parts);
   const places = sinks.map(
@@ -135,26 +140,6 @@ export async function erase(
   const all = [ledgerPlace, ...places, ...left, ...removedSinksReport(sinks, told), ...exported];
   if (!all.some(({ again }) => again)) await ledger.finishErasing(person.leads);
   return { at: clock.now(), leads: person.leads, rejected: person.rejected.length, erased, places: all };
-}
-
-function ledgerReport(underWay: number, scrubbed: boolean): Pick<PlaceReport, 'reached' | 'again' | 'what'> {
-  if (underWay > 0)
-    return {
-      reached: false,
-      again: true,
-      what: `${countOf(underWay, 'delivery')} ${underWay === 1 ? 'is' : 'are'} still being attempted. Run this again when the attempt has ended.`,
-    };
-  if (!scrubbed)
-    return {
-      reached: false,
-      again: true,
-      what: 'Erased, but an open query keeps the content in the write-ahead log. Run this again when the query has ended.',
-    };
-  return {
-    reached: true,
-    again: false,
-    what: 'Erased and overwritten. The ids are kept so that no poll records these leads again.',
-  };
 }
 
 /**

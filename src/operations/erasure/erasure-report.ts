@@ -1,5 +1,6 @@
 import type { SinkConfig } from '../../config/contract/config.ts';
 import type { FormerDestination, SinkErasure } from '../../leads/person.ts';
+import type { Scrubbed } from '../../ledger/contract/ledger-upkeep.ts';
 import { countOf } from '../../platform/text/human-readable.ts';
 import type { ErasedRecords } from '../../sinks/sink.ts';
 import type { PlaceReport } from './certificate.ts';
@@ -7,6 +8,36 @@ import type { PlaceReport } from './certificate.ts';
 /** Returns the names of the sinks that accept `erased` events, including former names under which the ledger may know them. */
 export function sinksWithErasedEvents(sinks: readonly SinkConfig[]): string[] {
   return sinks.filter(({ events }) => events.includes('erased')).flatMap(namesOf);
+}
+
+/** Returns the report on the ledger. `underWay`: the number of the person's deliveries that are being attempted. */
+export function ledgerReport(
+  underWay: number,
+  scrubbed: Scrubbed,
+): Pick<PlaceReport, 'reached' | 'again' | 'what'> {
+  if (underWay > 0)
+    return {
+      reached: false,
+      again: true,
+      what: `${countOf(underWay, 'delivery')} ${underWay === 1 ? 'is' : 'are'} still being attempted. Run this again when the attempt has ended.`,
+    };
+  if (!scrubbed)
+    return {
+      reached: false,
+      again: true,
+      what: 'Erased, but an open query keeps the content in the write-ahead log. Run this again when the query has ended.',
+    };
+  if (scrubbed === 'left-to-server')
+    return {
+      reached: true,
+      again: false,
+      what: "Erased. The database server's storage, log and backups may contain the content until the server reuses the space and the backups end. The ids are kept so that no poll records these leads again.",
+    };
+  return {
+    reached: true,
+    again: false,
+    what: 'Erased and overwritten. The ids are kept so that no poll records these leads again.',
+  };
 }
 
 /** Returns the report on a destination that leadsync cannot delete from: whether it accepted `lead.erased`, or what an operator must do there. */
