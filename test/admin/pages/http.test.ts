@@ -104,6 +104,34 @@ describe('every page', () => {
     }
   });
 
+  test('of pending deliveries begins with the oldest, unless the reader chooses, and marks the probe', async () => {
+    const { operations } = pages;
+    const html = async (query: string) => (await ask(`/deliveries?${query}`)).text();
+    const pending = operations.deliveryRows.filter(({ state }) => state === 'pending');
+    const ids = (text: string) => [...text.matchAll(/<tr id="delivery-([^"]+)"/g)].map(([, id]) => id);
+    const oldest = pending.map(({ delivery_id }) => delivery_id).toReversed();
+    const first = await html('state=pending');
+    expect(ids(first)).toEqual(oldest);
+    expect(first).toContain('<option value selected>oldest first</option>');
+    expect(first).toContain(
+      'aria-sort="ascending"><a class="sort" href="/deliveries?state=pending&amp;order=newest"',
+    );
+    expect(ids(await html('state=pending&order=newest'))).toEqual(oldest.toReversed());
+    expect(ids(await html('state=pending&order=oldest'))).toEqual(oldest);
+    const csv = await (await ask('/deliveries.csv?state=pending')).text();
+    expect(csv.indexOf(oldest[0] ?? '')).toBeLessThan(csv.indexOf(oldest.at(-1) ?? ''));
+    const at = '2126-11-21T14:32:30.000Z'; // the page compares with the present time
+    const held = (row: { readonly sink: string }) => row.sink === 'warehouse';
+    operations.sinkRows = operations.sinkRows.map((row) =>
+      held(row) ? { ...row, next_attempt_at: at } : row,
+    );
+    const [probe] = pending;
+    Object.assign(probe ?? {}, { next_attempt_at: at });
+    const rows = (await html('state=pending')).split('<tr id="delivery-').slice(1);
+    const marked = rows.filter((row) => /data-label="Next attempt"><div>probe at <time/.test(row));
+    expect(ids(marked.map((row) => `<tr id="delivery-${row}`).join(''))).toEqual([probe?.delivery_id]);
+  });
+
   test('of the log shows lines of a minimum level, and of the same time in their order', async () => {
     const html = await (await ask('/log?level=warn')).text();
     expect(html.match(/id="line-[\d-]+"/g)).toEqual([
@@ -722,6 +750,61 @@ describe('actions', () => {
     expect(answer.status).toBe(200);
     expect(await answer.text()).toContain(question);
     expect(pages.operations.actions).toEqual([]);
+  });
+
+  test('the question before one delivery is retried names its sink, and what its state means for it', async () => {
+    const { operations } = pages;
+    const row = operations.deliveryRows.find(
+      ({ sink, state }) => sink === 'warehouse' && state === 'pending',
+    );
+    const { delivery_id = '', source = '', lead_id = '' } = row ?? {};
+    const path = `/leads/${source}/${lead_id}/retry?delivery=${encodeURIComponent(delivery_id)}`;
+    const asked = async () => (await (await post(path)).text()).replace(/<[^>]+>/g, '').replace(/\s+/g, ' ');
+    const held = await asked();
+    expect(held).toContain(`Retry the delivery of lead ${lead_id} to warehouse now?`);
+    expect(held).toContain(
+      'warehouse is held, so the delivery waits until a probe succeeds. The next probe is at 21 Nov 2026, 14:32:30 UTC.',
+    );
+    await operations.pause('warehouse', 'moving house');
+    expect(await asked()).toContain('warehouse is paused, so the delivery waits until you resume the sink.');
+    operations.sinkRows = operations.sinkRows.map((sink) => ({ ...sink, state: 'healthy' as const }));
+    expect(await asked()).not.toContain('waits');
+  });
+
+  test('the question before a discard says how many are dead at each sink, and for which reasons', async () => {
+    const asked = async (query: string, fields: Record<string, string> = { all: 'yes' }) =>
+      (await (await post(`/deliveries/discard${query}`, fields)).text())
+        .replace(/<[^>]+>/g, ' ')
+        .replace(/\s+/g, ' ');
+    const all = await asked('');
+    expect(all).toContain('crm: 3');
+    expect(all).toContain('A retry can bring them back, until retention removes their content.');
+    expect(all).toContain('Note (required;');
+    expect(await asked('?sink=crm&state=dead')).toContain(
+      '233: https://crm.example.com refused the lead (HTTP 422).',
+    );
+    expect(await asked('?sink=crm&reason=422')).not.toContain('233');
+    const [dead] = pages.operations.deliveryRows.filter(({ state }) => state === 'dead');
+    const delivery = dead?.delivery_id ?? '';
+    expect(await asked('', { delivery })).toContain('Sink: crm.');
+    pages.operations.sinkRows = pages.operations.sinkRows.filter(({ sink }) => sink !== 'crm');
+    expect(await asked('', { delivery })).not.toContain('Sink: crm.');
+  });
+
+  test('on all dead deliveries are offered only if one is dead', async () => {
+    const { operations } = pages;
+    const offered = async (query: string) =>
+      [...(await (await ask(`/deliveries${query}`)).text()).matchAll(/>((?:Retry|Discard) all \w+…)</g)].map(
+        ([, label]) => label,
+      );
+    const both = ['Retry all dead…', 'Discard all dead…'];
+    expect(await offered('')).toEqual(both);
+    expect(await offered('?sink=crm')).toEqual(both);
+    expect(await offered('?sink=warehouse')).toEqual([]);
+    expect(await offered('?state=pending')).toEqual(['Retry all pending…']);
+    operations.sinkRows = operations.sinkRows.map((sink) => ({ ...sink, dead: 0 }));
+    operations.deliveryRows = operations.deliveryRows.filter(({ state }) => state !== 'dead');
+    expect(await offered('')).toEqual([]);
   });
 
   test('go on to a page, so that a reload repeats none', async () => {

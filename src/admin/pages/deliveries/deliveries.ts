@@ -38,7 +38,10 @@ export const addDeliveries: AddPage = (app, site) => {
   );
 };
 
-async function listPage({ operations }: Site, query: URLSearchParams): Promise<ListPage<Listed, DeliveryRow>> {
+async function listPage(
+  { operations }: Site,
+  query: URLSearchParams,
+): Promise<ListPage<Listed, DeliveryRow>> {
   const { sinks, sources } = await operations.overview();
   const order = orderOf({ input: Object.fromEntries(query) });
   return {
@@ -118,7 +121,11 @@ const columnsFor = (
   { label: 'Attempts', of: attemptCount, number: true },
   sortedColumn({ label: 'Owed', of: (row) => moment(row.owed_at), number: true }, '/deliveries', filtered),
   { label: 'Settled', of: (row) => moment(row.settled_at), number: true },
-  { label: 'Next attempt', of: (row) => waitReason(row, sinks, now) ?? nextAttempt(row, now, sinks), number: true },
+  {
+    label: 'Next attempt',
+    of: (row) => waitReason(row, sinks, now) ?? nextAttempt(row, now, sinks),
+    number: true,
+  },
   { label: 'Reason', of: (row) => reasonAndAnswer(row.reason, row, canSelect()), text: true },
 ];
 

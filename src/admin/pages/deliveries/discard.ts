@@ -14,7 +14,11 @@ import { fieldsFor, scopeText } from './delivery-filter.ts';
 const MAX_REASONS = 5;
 
 /** Asks for a note, then discards the selected deliveries, or all dead ones that match the filter in the address. */
-export async function discard(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+export async function discard(
+  site: Site,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const query = queryOf(request);
   const back = withQuery('/deliveries', Object.fromEntries(query));
   const fields = fieldsOf(request);
@@ -39,19 +43,19 @@ export async function discard(site: Site, request: FastifyRequest, reply: Fastif
       text: `${countOf(count, 'delivery is', 'deliveries are')} discarded.`,
     });
   }
-  const count =
-    selected.length > 0
-      ? selected.length
-      : await site.operations.countDeliveries({ ...filter, state: 'dead' });
-  const most = selected.length === 0 && count >= MAX_COUNTED ? 'at least ' : '';
-  const words = `${most}${countOf(count, selected.length > 0 ? 'selected delivery' : 'dead delivery')}`;
-  const scope =
-    selected.length > 0 ? sinksOf(selected, sinks) : scopeText(fieldsOfFilter, filtered);
+  if (selected.length > 0) {
+    const words = countOf(selected.length, 'selected delivery');
+    const ask = discardAsk(words, { count: selected.length, scope: sinksOf(selected, sinks), parts: [] });
+    return site.confirm(request, reply, { ...ask, back, fields: selected.map((one) => ['delivery', one]) });
+  }
+  const count = await site.operations.countDeliveries({ ...filter, state: 'dead' });
+  const words = `${count >= MAX_COUNTED ? 'at least ' : ''}${countOf(count, 'dead delivery')}`;
+  const scope = scopeText(fieldsOfFilter, filtered);
+  const parts = await partsOf(site, filter, sinks);
   return site.confirm(request, reply, {
-    ...discardAsk(words, { count, scope, parts: selected.length > 0 ? [] : await partsOf(site, filter, sinks) }),
+    ...discardAsk(words, { count, scope, parts }),
     back,
-    fields:
-      selected.length > 0 ? selected.map((delivery) => ['delivery', delivery] as const) : [['all', 'yes']],
+    fields: [['all', 'yes']],
   });
 }
 
@@ -74,11 +78,13 @@ async function partsOf(
   if (Object.values(others).some((value) => value !== undefined)) return [];
   if (sink === undefined)
     return sinks.filter(({ dead }) => dead > 0).map((one) => `${one.sink}: ${printCount(one.dead)}`);
-  const reasons = ((await operations.sink(sink, '1h'))?.reasons ?? []).filter(({ state }) => state === 'dead');
+  const detail = await operations.sink(sink, '1h');
+  const reasons = (detail?.reasons ?? []).filter(({ state }) => state === 'dead');
   const more = reasons.length - MAX_REASONS;
   return [
     ...reasons.slice(0, MAX_REASONS).map(({ reason, deliveries }) => `${printCount(deliveries)}: ${reason}`),
-    ...(more > 0 ? [`${countOf(more, 'more reason')}`] : []),
+    ...(more > 0 ? [countOf(more, 'more reason')] : []),
+    ...(detail?.reasons_complete === false ? ['Only the last 5,000 are counted here.'] : []),
   ];
 }
 
@@ -102,4 +108,3 @@ function discardAsk(words: string, { count, scope, parts }: Asked) {
       <input id="note" name="note" required maxlength=${MAX_NOTE} autocomplete="off" autofocus /></p>`,
   };
 }
-

@@ -1,10 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { html } from 'htm/preact';
 import { countOf } from '../../../platform/text/human-readable.ts';
 import { DeliveryFilter } from '../../contract/deliveries.ts';
 import { MAX_COUNTED } from '../../contract/operations.ts';
+import type { SinkOverview } from '../../contract/overview.ts';
 import { queryOf, readFilter } from '../lists/filters.ts';
 import { withQuery } from '../parts/addresses.ts';
+import type { Content } from '../parts/content.ts';
 import { fieldsOf, type Site } from '../parts/site.ts';
+import { moment } from '../parts/time-element.ts';
 import { fieldsFor, scopeText } from './delivery-filter.ts';
 
 /** Asks, then retries the selected deliveries, or all that match the filter in the address. */
@@ -13,6 +17,37 @@ export function retry(site: Site, request: FastifyRequest, reply: FastifyReply):
   return selected.length > 0
     ? retrySelected(site, request, reply, selected)
     : retryMatching(site, request, reply);
+}
+
+/** Returns the question before one delivery of a lead is retried. `name` is its sink; undefined if the delivery is not known. */
+export function retryOneAsk(lead: string, name: string | undefined, sinks: readonly SinkOverview[]) {
+  const sink = sinks.find((one) => one.sink === name);
+  return {
+    title: 'Retry',
+    question:
+      name === undefined
+        ? `Retry this delivery of lead ${lead} now?`
+        : `Retry the delivery of lead ${lead} to ${name} now?`,
+    consequences: html`<p>It is due immediately, with a new retry schedule. Its idempotency key changes only with the mapping.</p>
+      ${sink && waitOf(sink)}`,
+    confirmLabel: 'Retry',
+  };
+}
+
+/** Returns why a delivery that is due still waits because of the state of its sink; null if it does not wait. */
+function waitOf({ sink, state, next_attempt_at: probeAt }: SinkOverview): Content {
+  switch (state) {
+    case 'healthy':
+      return null;
+    case 'held':
+      return html`<p>${sink} is held, so the delivery waits until a probe succeeds.${probeAt !== null && html` The next probe is at ${moment(probeAt)}.`}</p>`;
+    case 'paused':
+      return html`<p>${sink} is paused, so the delivery waits until you resume the sink.</p>`;
+    case 'disabled':
+      return html`<p>${sink} is disabled in the configuration, so the delivery waits until you enable the sink.</p>`;
+    case 'orphaned':
+      return html`<p>${sink} is no longer in the configuration, so the delivery waits until you add the sink again.</p>`;
+  }
 }
 
 async function retrySelected(

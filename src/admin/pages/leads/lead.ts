@@ -7,6 +7,7 @@ import type { SinkOverview } from '../../contract/overview.ts';
 import { may } from '../../contract/rights.ts';
 import { attemptCount } from '../deliveries/attempt-count.ts';
 import { answerButton, showAnswers } from '../deliveries/delivery-answers.ts';
+import { retryOneAsk } from '../deliveries/retry.ts';
 import { queryOf } from '../lists/filters.ts';
 import { leadAddress, withQuery } from '../parts/addresses.ts';
 import { badge } from '../parts/badge.ts';
@@ -162,16 +163,10 @@ async function retry(site: Site, request: FastifyRequest, reply: FastifyReply): 
   const back = leadAddress(source, lead);
   const delivery = queryOf(request).get('delivery') ?? '';
   if (!fieldsOf(request).has('sure')) {
-    const question = `Retry this delivery of lead ${lead} now?`;
-    const consequences =
-      'It is due immediately, with a new retry schedule. Its idempotency key changes only with the mapping.';
-    return site.confirm(request, reply, {
-      title: 'Retry',
-      question,
-      consequences,
-      confirmLabel: 'Retry',
-      back,
-    });
+    const detail = ID.test(lead) ? await site.operations.lead(source, lead) : undefined;
+    const sink = detail?.deliveries.find((one) => one.delivery_id === delivery)?.sink;
+    const sinks = await site.operations.sinks();
+    return site.confirm(request, reply, { ...retryOneAsk(lead, sink, sinks), back });
   }
   const count = await site.operations.retry({ delivery });
   if (count === 0)

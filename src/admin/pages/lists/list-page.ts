@@ -44,8 +44,12 @@ export function addList<Filter, Row extends object>(
   pageOf: (query: URLSearchParams) => ListPage<Filter, Row> | Promise<ListPage<Filter, Row>>,
 ): void {
   const options = { config: { operation } };
-  app.get(path, options, async (request, reply) => show(site, request, reply, await pageOf(queryOf(request))));
-  app.get(`${path}.csv`, options, async (request, reply) => sendCsv(request, reply, await pageOf(queryOf(request))));
+  app.get(path, options, async (request, reply) =>
+    show(site, request, reply, await pageOf(queryOf(request))),
+  );
+  app.get(`${path}.csv`, options, async (request, reply) =>
+    sendCsv(request, reply, await pageOf(queryOf(request))),
+  );
 }
 
 /** Sends the page with the rows that match the filter. For an invalid filter, the page shows the form with the faults, and no rows. */

@@ -23,7 +23,7 @@ export function orderFieldFor(input: Input): Field {
   };
 }
 
-/** Returns the order of a list without a choice. What is pending is sorted oldest first, because the oldest has a problem, if any has. */
+/** Returns the order of a list without a choice. What is pending is sorted oldest first, because what has waited longest needs attention first. */
 function usualOrder({ state }: Input): Order {
   return state === 'pending' ? 'oldest' : 'newest';
 }

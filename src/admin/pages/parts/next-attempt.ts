@@ -27,9 +27,15 @@ export function waitReason(
 }
 
 /** Returns when the next attempt of a delivery is due, and whether it is the next probe of one of the sinks. */
-export function nextAttempt({ sink, next_attempt_at: at }: Waiting, now: Date, sinks: readonly Sink[] = []): Content {
+export function nextAttempt(
+  { sink, next_attempt_at: at }: Waiting,
+  now: Date,
+  sinks: readonly Sink[] = [],
+): Content {
   if (isDue(at, now)) return 'due now';
-  const isProbe = sinks.some((one) => one.sink === sink && one.state === 'held' && one.next_attempt_at === at);
+  const isProbe = sinks.some(
+    (one) => one.sink === sink && one.state === 'held' && one.next_attempt_at === at,
+  );
   return isProbe && at !== null ? html`probe at ${moment(at)}` : moment(at);
 }
 
