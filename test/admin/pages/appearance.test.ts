@@ -269,6 +269,33 @@ test('on a phone no page is wider than the screen', async () => {
   expect(wider).toBeLessThanOrEqual(0);
 });
 
+test('on a phone no label runs out of its card', async () => {
+  const { page, go, operations } = await openReader(browser, {
+    context: { viewport: { width: 390, height: 740 } },
+  });
+  operations.sinkRows = operations.sinkRows.map((sink) => ({ ...sink, problems: [] }));
+  for (const path of ['/', '/sinks', '/sinks/crm']) {
+    await go(path);
+    const label = page.getByText('healthy, 11% of the last 100 batches failed').first();
+    const [place, card] = [await label.boundingBox(), await page.locator('main').boundingBox()];
+    expect((place?.x ?? 0) + (place?.width ?? 390), path).toBeLessThanOrEqual((card?.width ?? 0) - 16);
+  }
+});
+
+test('a line does not break within an option of a command', async () => {
+  const { page, go, operations } = await openReader(browser, {
+    context: { viewport: { width: 390, height: 740 } },
+  });
+  const [first] = operations.problems;
+  const step = `${'x'.repeat(9)} \`leadsync discard --sink picky --note TEXT\``.repeat(9);
+  operations.problems = [{ ...(first as NonNullable<typeof first>), page_step: step }];
+  await go('/');
+  const lines = await page.evaluate(() =>
+    [...document.querySelectorAll('.problems code span')].map((option) => option.getClientRects().length),
+  );
+  expect(lines).toEqual(Array(18).fill(1));
+});
+
 test('no page makes the browser complain', async () => {
   const { go, faults } = await openReader(browser);
   for (const path of everyPage.filter((path) => path !== '/leads?lead=x')) {

@@ -291,6 +291,14 @@ describe('the page of a sink', () => {
     expect(await textOf(`/sinks/${name}?period=24h`)).toContain('Attempts per hour');
   });
 
+  test('of a held sink says what to do, and links to the runbook', async () => {
+    const html = await (await ask('/sinks/warehouse')).text();
+    const said = html.slice(html.indexOf('Held since'), html.indexOf('Circuit breaker'));
+    expect(said).toContain('See whether PostgreSQL runs at warehouse.internal:5432.');
+    expect(said).toContain('href="/runbook/sink-held"');
+    expect(await (await ask('/sinks/crm')).text()).not.toContain('href="/runbook/');
+  });
+
   test('of a held sink says how it recovers and when it is probed', async () => {
     const text = await textOf('/sinks/warehouse?period=1h');
     expect(text).toContain('Held since');

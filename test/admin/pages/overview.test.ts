@@ -121,10 +121,36 @@ test('a poll with a far smaller listing says how many leads the listing before h
 test('the card of a sink with dead deliveries says what to do before a retry', async () => {
   const html = await (await fetch(`${pages.url}/sinks`)).text();
   const [, card = ''] = /<section class="card" id="sink-crm">(.*?)<\/section>/s.exec(html) ?? [];
-  const { message, page_step: step } =
-    pages.operations.problems.find(({ code }) => code === 'deliveries_dead') ?? {};
+  const { message } = pages.operations.problems.find(({ code }) => code === 'deliveries_dead') ?? {};
   expect(message).toBeDefined();
-  expect(card.replace(/<[^>]+>/g, '').replace(/\s+/g, ' ')).toContain(`${message} ${step}`);
+  expect(card.replace(/<[^>]+>/g, '').replace(/\s+/g, ' ')).toContain(
+    `${message} See why, and fix the cause before you retry. See 3 dead`,
+  );
+  expect(card).toContain('<dd><a href="/deliveries?sink=crm&amp;state=dead" class="dead">3</a></dd>');
+});
+
+test('the card of a sink says when the next attempt is, and nothing if nothing is pending', async () => {
+  const { operations } = pages;
+  const nextOf = async (sink: string) => {
+    const html = await (await fetch(`${pages.url}/sinks`)).text();
+    const [, card = ''] = new RegExp(`id="sink-${sink}">(.*?)</section>`, 's').exec(html) ?? [];
+    return /<dt>(Next \w+)<\/dt><dd>(?:<time[^>]*>)?([^<]*)/.exec(card)?.slice(1);
+  };
+  expect(await nextOf('warehouse')).toEqual(['Next probe', '21 Nov 2026, 14:32:30 UTC']);
+  expect(await nextOf('crm')).toEqual(['Next attempt', '21 Nov 2026, 14:32:59 UTC']);
+  expect(await nextOf('drop')).toEqual(['Next attempt', 'with the next batch']);
+  operations.sinkRows = operations.sinkRows.map((sink) => ({ ...sink, pending: 0 }));
+  expect(await nextOf('drop')).toBeUndefined();
+});
+
+test('the list of dead deliveries names the problem of dead deliveries first', async () => {
+  const dead = /^2 critical, 1 warning: 3 deliveries to crm are dead/;
+  expect((await stateLine('/deliveries?state=dead'))[0]).toMatch(dead);
+  expect((await stateLine('/deliveries?state=dead&sink=drop'))[0]).toMatch(dead);
+  expect((await stateLine('/deliveries?state=dead&sink=warehouse'))[0]).toMatch(
+    /: The sink warehouse has been held/,
+  );
+  expect((await stateLine('/deliveries'))[0]).not.toMatch(dead);
 });
 
 test('every other page counts problems by severity, names the most severe and links to its row', async () => {

@@ -8,8 +8,9 @@ import { leadAddress, sinkAction, sinkAddress } from '../parts/addresses.ts';
 import { answerList } from '../parts/lead-content.ts';
 import { markup } from '../parts/markup.ts';
 
-/** Maximum number of leads to choose from. */
+/** Maximum number of leads to choose from, and of failed attempts among them. */
 const MAX_LEADS = 20;
+const MAX_FAILED = 10;
 
 /** A lead of a source, as the form names it: `main:4711`. */
 export interface ChosenLead {
@@ -30,7 +31,9 @@ export function chosenLead(text: string): ChosenLead | undefined {
 export function hiddenRequest({ sink, recent, recent_failed: failed }: SinkDetail): VNode {
   const action = sinkAction(sink, 'request');
   const leads = [
-    ...new Set([...failed, ...recent].map(({ source, lead_id }) => `${source}:${lead_id}`)),
+    ...new Set(
+      [...failed.slice(0, MAX_FAILED), ...recent].map(({ source, lead_id }) => `${source}:${lead_id}`),
+    ),
   ].slice(0, MAX_LEADS);
   return html`<section id="request">
     <h2>Request and answer</h2>

@@ -4,11 +4,13 @@ import type { VNode } from 'preact';
 import { countOf, printCount, printShare } from '../../../platform/text/human-readable.ts';
 import type { Overview, SinkOverview } from '../../contract/overview.ts';
 import { may } from '../../contract/rights.ts';
-import { replayAddress, sinkAction } from '../parts/addresses.ts';
+import { replayAddress, runbookAddress, sinkAction } from '../parts/addresses.ts';
 import { badge } from '../parts/badge.ts';
 import { confirmButton } from '../parts/confirmation.ts';
 import type { Content } from '../parts/content.ts';
 import { markup } from '../parts/markup.ts';
+import { link } from '../parts/named-link.ts';
+import { nextStepOf } from '../parts/next-step.ts';
 import type { Site } from '../parts/site.ts';
 import { moment } from '../parts/time-element.ts';
 
@@ -62,6 +64,13 @@ export function stateExplanation(
     case 'orphaned':
       return html`<p class="said">No longer in the configuration. Its pending deliveries are kept until you add it again, or until ${markup(rewriteCommands('`leadsync forget`'))} skips them.</p>`;
   }
+}
+
+/** Returns what the reader does about a held sink, and a link to the section of the manual; null if the sink is not held. */
+export function stepOfHold(problems: Overview['problems'], sink: string): Content {
+  const held = problems.find(({ code, about }) => code === 'sink_held' && about === sink);
+  if (held === undefined) return null;
+  return html`<p class="said">${markup(nextStepOf(held, false))} ${link(runbookAddress(held.runbook), 'See runbook', 'sink held')}</p>`;
 }
 
 /**

@@ -15,7 +15,7 @@ import { breakerFacts, holdTable } from './sink-breaker.ts';
 import { backlogTable, reasonTable } from './sink-deliveries.ts';
 import { beganToFailLately, DEFAULT_PERIOD, figures } from './sink-figures.ts';
 import { chosenLead, hiddenRequest, shownRequest } from './sink-request.ts';
-import { noSuchSink, sinkBadges, sinkButtons, stateExplanation } from './sink-state.ts';
+import { noSuchSink, sinkBadges, sinkButtons, stateExplanation, stepOfHold } from './sink-state.ts';
 
 /** Adds the page of one sink: its circuit breaker, what it has done in a period, what it is owed, and its last attempts. */
 export const addSink: AddPage = (app, site) => {
@@ -56,26 +56,29 @@ async function show(
   if (found === undefined) return noSuchSink(site, request, reply, name);
   const isNarrowed = asked === null && beganToFailLately(found);
   const sink = isNarrowed ? ((await site.operations.sink(name, '1h')) ?? found) : found;
+  const overview = await site.operations.overview().catch(() => undefined);
+  const step = stepOfHold(overview?.problems ?? [], name);
   return site.show(request, reply, {
     title: `Sink ${name}`,
     name: 'Sinks',
     about: name,
     ownHeading: true,
-    live: body(sink, choice, site.rewriteCommands),
+    live: body(sink, choice, [stateExplanation(sink, site.rewriteCommands), step]),
     still: [may('previews') && shown(sink), optionTable(sink)],
     address: withQuery(sinkAddress(name), { period: sink.period, ...choice }),
     chart: true,
   });
 }
 
-function body(sink: SinkDetail, choice: AttemptChoice, rewriteCommands: Site['rewriteCommands']): Content {
+/** `state` is what the state of the sink means, and what to do about it. */
+function body(sink: SinkDetail, choice: AttemptChoice, state: Content): Content {
   const now = new Date(sink.at);
   return [
     html`<div class="heading">
       <h1>${sink.sink} <small>${sink.type}</small></h1> ${sinkBadges(sink)}
       <div class="actions">${sinkButtons(sink, 'page')}</div>
     </div>`,
-    stateExplanation(sink, rewriteCommands),
+    state,
     sink.replays_pending > 0 &&
       html`<p class="said">${countOf(sink.replays_pending, 'replay delivery is', 'replay deliveries are')} left.</p>`,
     html`<p class="hint">${sink.last_delivered_at === null ? 'Nothing delivered yet' : ['Last delivered ', ago(sink.last_delivered_at, now)]}.</p>`,

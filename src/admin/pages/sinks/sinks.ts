@@ -5,6 +5,8 @@ import type { Overview, SinkOverview } from '../../contract/overview.ts';
 import { sinkAddress, withQuery } from '../parts/addresses.ts';
 import type { Content } from '../parts/content.ts';
 import { markup } from '../parts/markup.ts';
+import { link } from '../parts/named-link.ts';
+import { nextStepOf } from '../parts/next-step.ts';
 import type { AddPage, Site } from '../parts/site.ts';
 import { ago, moment } from '../parts/time-element.ts';
 import { sinkBadges, sinkButtons, stateExplanation, worstFirst } from './sink-state.ts';
@@ -39,7 +41,7 @@ function card(sink: SinkOverview, { now, problems, rewriteCommands }: CardParts)
   return html`<section class="card" id=${`sink-${name}`}>
     <h2><a href=${sinkAddress(name)}>${name}</a> <small>${sink.type}</small> ${sinkBadges(sink)}</h2>
     ${stateExplanation(sink, rewriteCommands)}
-    ${dead && html`<p class="said">${markup(dead.message)} ${markup(dead.page_step)}</p>`}
+    ${dead && html`<p class="said">${markup(dead.message)} ${markup(nextStepOf(dead, true))} ${link(listOf(name, 'dead'), `See ${printCount(sink.dead)} dead`, name)}</p>`}
     <dl class="facts">
       ${fact('Pending', linked(sink, 'pending'))}
       ${fact('Retrying', printCount(sink.retrying))}
@@ -51,10 +53,16 @@ function card(sink: SinkOverview, { now, problems, rewriteCommands }: CardParts)
       ${fact('Last delivered', ago(sink.last_delivered_at, now))}
       ${sink.left_out_since_delivered > 0 && fact('Left out since then', printCount(sink.left_out_since_delivered))}
       ${sink.quota && fact('Daily limit', quotaText(sink.quota, now))}
-      ${fact(sink.state === 'held' ? 'Next probe' : 'Next attempt', moment(sink.next_attempt_at))}
+      ${nextFact(sink)}
     </dl>
     <div class="actions">${sinkButtons(sink, 'list')}</div>
   </section>`;
+}
+
+/** Returns when leadsync tries the sink next; null if nothing is pending or leadsync does not try the sink. */
+function nextFact({ state, pending, next_attempt_at: at }: SinkOverview): Content {
+  if (at !== null) return fact(state === 'held' ? 'Next probe' : 'Next attempt', moment(at));
+  return state === 'healthy' && pending > 0 && fact('Next attempt', 'with the next batch');
 }
 
 function fact(label: string, value: Content): VNode {
@@ -66,5 +74,10 @@ function quotaText({ unit, used, limit, read_at }: NonNullable<SinkOverview['quo
 }
 
 function linked(sink: SinkOverview, state: 'pending' | 'dead' | 'delivered' | 'skipped'): Content {
-  return html`<a href=${withQuery('/deliveries', { sink: sink.sink, state })}>${printCount(sink[state])}</a>`;
+  const isBad = state === 'dead' && sink.dead > 0;
+  return html`<a href=${listOf(sink.sink, state)} class=${isBad ? 'dead' : undefined}>${printCount(sink[state])}</a>`;
+}
+
+function listOf(sink: string, state: string): string {
+  return withQuery('/deliveries', { sink, state });
 }
