@@ -5,6 +5,7 @@ import { type Expression, ExpressionCompiler, ExpressionFailed, isFault } from '
 import { Effort } from './functions/effort.ts';
 import { unwrapped } from './language.ts';
 import { type LeadValue, Variables } from './lead-values.ts';
+import { cut, mappedValue } from './mapped-value.ts';
 import type { FieldRule, MappingDefinition } from './mapping-definition.ts';
 import type { ExpressionFault } from './syntax-fault.ts';
 
@@ -12,10 +13,6 @@ import type { ExpressionFault } from './syntax-fault.ts';
 export const MAX_LEAD_CHARACTERS = 1024 * 1024;
 /** Maximum number of answers in a lead that expressions may read. */
 export const MAX_ANSWERS = 1_000;
-/** Maximum number of characters in a field. */
-const MAX_FIELD_CHARACTERS = 1024 * 1024;
-/** Maximum depth of lists and maps in a field. */
-const MAX_DEPTH = 50;
 
 /** What is wrong with an expression of a mapping. */
 export interface MappingFault extends ExpressionFault {
@@ -156,9 +153,7 @@ export class Mapping {
       requireFewAnswers(variables.lead);
       this.#current.lead = variables.lead;
       this.#effort.begin();
-      const isWanted = this.#where === undefined || this.#isWanted(this.#where, variables);
-      if (this.#where) evaluated?.(['where']);
-      if (!isWanted) return { kind: 'left-out' };
+      if (this.#where && !this.#isWanted(this.#where, variables, evaluated)) return { kind: 'left-out' };
       const valuesOf = (fields: readonly CompiledField[] | undefined) =>
         fields && this.#fieldsOf(fields, delivery, variables, evaluated);
       return { kind: 'mapped', fields: valuesOf(this.#fields), perLead: valuesOf(this.#perLead) };
@@ -176,8 +171,8 @@ export class Mapping {
     }
   }
 
-  #isWanted(where: Expression, variables: Variables): boolean {
-    const wanted = unwrapped(where.evaluate(variables));
+  #isWanted(where: Expression, variables: Variables, evaluated: OnEvaluated | undefined): boolean {
+    const wanted = evaluate(where, variables, () => evaluated?.(['where']));
     if (typeof wanted !== 'boolean') throw new ExpressionFailed('the value is neither true nor false', 1);
     return wanted;
   }
@@ -192,8 +187,10 @@ export class Mapping {
     for (const { name, path, rule, expression } of fields) {
       if ('value' in rule) mapped.set(name, rule.value);
       else if (expression && (!rule.once || event === 'created')) {
-        mapped.set(name, fieldValue(path, rule, expression, variables));
-        evaluated?.(path);
+        mapped.set(
+          name,
+          fieldValue(path, rule, expression, variables, () => evaluated?.(path)),
+        );
       }
     }
     return mapped;
@@ -227,6 +224,15 @@ function typeOfConstant(value: string | number | boolean | null): MappedType {
   return typeof value === 'boolean' ? 'boolean' : 'text';
 }
 
+/** Returns the value of an expression. Calls `evaluated` even if the expression fails. */
+function evaluate(expression: Expression, variables: Variables, evaluated: () => void): unknown {
+  try {
+    return unwrapped(expression.evaluate(variables));
+  } finally {
+    evaluated();
+  }
+}
+
 type ExpressionRule = Extract<FieldRule, { readonly from: string }>;
 
 /** Returns the value of a field, truncated to its maximum length; null if the expression fails and `invalid` is `drop`. @throws MappingFailed */
@@ -235,11 +241,12 @@ function fieldValue(
   { max, invalid }: ExpressionRule,
   expression: Expression,
   variables: Variables,
+  evaluated: () => void,
 ): MappedValue {
   try {
-    const value = unwrapped(expression.evaluate(variables));
+    const value = evaluate(expression, variables, evaluated);
     const limited = typeof value === 'string' && max !== undefined ? cut(value, max) : value;
-    return toMapped(limited, { left: MAX_FIELD_CHARACTERS }, 0);
+    return mappedValue(limited);
   } catch (error) {
     if (invalid === 'drop') return null;
     // Other errors come from values that exist in CEL but not in JSON, such as a time in the year 300,000.
@@ -253,53 +260,6 @@ function fieldValue(
 function failedAt(path: readonly string[], { column, lastColumn, message: cause }: ExpressionFailed) {
   const reason = `The expression of \`${path.at(-1)}\` failed for this lead at column ${column}: ${cause}.`;
   return { kind: 'failed', reason, at: { path, column, lastColumn, cause } } as const;
-}
-
-/** Truncates the text to `max` characters, and leaves no half of a surrogate pair at the end. */
-function cut(text: string, max: number): string {
-  if (text.length <= max) return text;
-  const end = /[\uD800-\uDBFF]/.test(text.charAt(max - 1)) ? max - 1 : max;
-  return text.slice(0, end);
-}
-
-/** Converts a CEL value: an absent optional to null, a time to ISO 8601. @throws ExpressionFailed if it cannot be sent */
-function toMapped(value: unknown, characters: { left: number }, depth: number): MappedValue {
-  const plain = unwrapped(value);
-  if (plain === null || plain === undefined) return null;
-  if (typeof plain === 'string') {
-    characters.left -= plain.length;
-    if (characters.left >= 0) return plain.toWellFormed();
-    throw new ExpressionFailed(`the result has more than ${MAX_FIELD_CHARACTERS} characters`, 1);
-  }
-  if (typeof plain === 'boolean') return plain;
-  if (typeof plain === 'bigint') {
-    if (BigInt.asIntN(64, plain) === plain) return plain;
-    throw new ExpressionFailed('the number is too large', 1);
-  }
-  if (typeof plain === 'number') {
-    if (Number.isFinite(plain)) return plain;
-    throw new ExpressionFailed('the result is not a number', 1);
-  }
-  if (plain instanceof Date) return plain.toISOString();
-  if (depth > MAX_DEPTH) throw new ExpressionFailed('the result is nested too deeply', 1);
-  const inside = (item: unknown) => toMapped(item, characters, depth + 1);
-  if (Array.isArray(plain)) return plain.map(inside);
-  if (isUnsigned(plain)) return inside(plain.valueOf());
-  const entries = plain instanceof Map ? [...plain] : undefined;
-  if (entries) return Object.fromEntries(entries.map(([key, item]) => [String(key), inside(item)]));
-  if (isPlainObject(plain))
-    return Object.fromEntries(Object.entries(plain).map(([key, item]) => [key, inside(item)]));
-  throw new ExpressionFailed('the result cannot be sent', 1);
-}
-
-/** Whether a value is one of CEL's unsigned integers, whose class the package does not export. */
-function isUnsigned(value: object): value is { valueOf(): bigint } {
-  return typeof value.valueOf() === 'bigint';
-}
-
-function isPlainObject(value: object): boolean {
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }
 
 function requireReadable({ raw }: Delivery): void {

@@ -134,11 +134,19 @@ export function deliveryJson(row: DeliveryRow, batchWait: BatchWait) {
  * Returns a poll with its duration in ms, which is null while the poll runs and never negative, and with its problems. Removes the code from the
  * error.
  */
-export function pollJson({ listed_before, ...poll }: StoredPoll) {
+export function pollJson({ is_shrunk, listed_before, listing_rejected, ...poll }: StoredPoll) {
   const { started_at, finished_at, error } = poll;
   const durationMs =
     finished_at === null ? null : Math.max(0, Date.parse(finished_at) - Date.parse(started_at));
-  const problems = pollProblemCodes({ ...poll, listed_before });
-  const result = pollResult({ ...poll, listed_before });
-  return { ...poll, result, duration_ms: durationMs, error: reasonOf(error), problems, listed_before };
+  const problems = pollProblemCodes({ ...poll, is_shrunk, listed_before, listing_rejected });
+  const result = pollResult({ ...poll, is_shrunk, listing_rejected });
+  return {
+    ...poll,
+    duration_ms: durationMs,
+    error: reasonOf(error),
+    problems,
+    listed_before,
+    result,
+    listing_rejected,
+  };
 }

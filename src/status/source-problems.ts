@@ -1,4 +1,3 @@
-import { hasRejected, hasShrunk } from '../leads/poll-result.ts';
 import type { StatusCode } from '../leads/problems.ts';
 import type { StoredPoll } from '../ledger/contract/page-rows.ts';
 import type { PollRow } from '../ledger/contract/status-rows.ts';
@@ -32,8 +31,8 @@ export function sourceProblemCodes(source: SourceView, now: Date): StatusCode[] 
 }
 
 /**
- * Returns the codes of the problems that one poll shows: that it failed or was refused, that its listing is far smaller than the complete listing
- * before it, or that it rejected leads.
+ * Returns the codes of the problems that one poll shows: that it failed or was refused, that its listing is far smaller than earlier
+ * ones, or that its listing has rejected leads.
  */
 export function pollProblemCodes(poll: StoredPoll): StatusCode[] {
   const { source, status, error } = poll;
@@ -43,8 +42,8 @@ export function pollProblemCodes(poll: StoredPoll): StatusCode[] {
     return [failedPoll(source, failure, true, { command: commandInText }).code];
   }
   return [
-    ...(hasShrunk(poll) ? ['listing_shrunk' as const] : []),
-    ...(hasRejected(poll) ? ['leads_rejected' as const] : []),
+    ...(poll.is_shrunk ? ['listing_shrunk' as const] : []),
+    ...(poll.listing_rejected > 0 ? ['leads_rejected' as const] : []),
   ];
 }
 
@@ -72,7 +71,7 @@ export function findSourceProblems(source: SourceView, context: SourceContext): 
   return [
     ...lastFailure(source, context),
     ...latePoll(source, context),
-    ...listOf(shrunkListing(name, status, context)),
+    ...listOf(shrunkListing(name, status, context, config?.options?.grant)),
     ...listOf(rejectedLeads(name, status.rejected, context)),
   ];
 }

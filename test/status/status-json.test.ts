@@ -90,9 +90,12 @@ test.each<[string, Partial<SourceView['status']>, string[]]>([
 
 test.each<[string, Partial<StoredPoll>, string[]]>([
   ['succeeded', { listed_before: 40 }, []],
-  ['was the first one', { listed_before: null }, []],
-  ['lists less than half of the leads before', { leads_listed: 12, listed_before: 40 }, ['listing_shrunk']],
-  ['lists none of the leads before', { leads_listed: 0, listed_before: 2 }, ['listing_shrunk']],
+  ['lists far fewer leads than before', { leads_listed: 12, is_shrunk: true }, ['listing_shrunk']],
+  [
+    'confirms a listing with rejected leads',
+    { status: 'unchanged', listing_rejected: 2 },
+    ['leads_rejected'],
+  ],
   ['failed', { status: 'failed', error: 'server: It answered 500.' }, ['poll_failed']],
   ['broke off', { status: 'partial', error: 'network: The connection was reset.' }, ['poll_failed']],
   ['was refused', { status: 'failed', error: 'credentials: It answered 401.' }, ['source_refused']],
@@ -105,7 +108,16 @@ test.each<[string, Partial<StoredPoll>, string[]]>([
   const at = probeAt.toISOString();
   const counts = { leads_listed: 40, leads_new: 0, leads_changed: 0, leads_rejected: 0, bytes: 9 };
   const ended = { started_at: at, finished_at: at, http_status: 200, error: null, listed_before: null };
-  const poll = { poll_id: 1, source: 'main', status: 'success', ...counts, ...ended, ...more } as const;
+  const listing = { is_shrunk: false, listing_rejected: 0 };
+  const poll = {
+    poll_id: 1,
+    source: 'main',
+    status: 'success',
+    ...counts,
+    ...ended,
+    ...listing,
+    ...more,
+  } as const;
   const json = pollJson(poll);
   expect(json.problems).toEqual(codes);
   expect(json.listed_before).toBe(poll.listed_before);

@@ -24,14 +24,19 @@ export const PollRow = z.object({
   http_status: z.int().nullable(),
   error: z.string().nullable(),
   /**
-   * Codes of the problems that this poll shows: `poll_failed`, `source_refused`, `listing_shrunk` if the previous complete listing was far
-   * larger, or `leads_rejected`.
+   * Codes of the problems that this poll shows: `poll_failed`, `source_refused`, `listing_shrunk` if earlier listings were far larger, or
+   * `leads_rejected`.
    */
   problems: z.array(z.string()),
   /** Number of leads that the previous complete listing had; null unless the poll completed a changed listing. */
   listed_before: count.nullable(),
-  /** The status or, for a complete listing, `shrunk` if the previous one was far larger, or `rejected` if it has rejected leads. */
+  /**
+   * The status or, if the poll read or confirmed a complete listing, `shrunk` if earlier ones were far larger, or `rejected` if it has rejected
+   * leads.
+   */
   result: PollResult,
+  /** Number of rejected leads in the listing that the poll read or confirmed. `leads_rejected` counts those that it read. */
+  listing_rejected: count,
 });
 
 /** The fields of a poll, in order. */

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { POLL_RESULTS } from '../../leads/poll-result.ts';
 
 /**
  * What the shapes in this folder have in common. The API returns them as JSON, and the pages render them. Fields are named as in the store
@@ -27,4 +26,12 @@ export const pageOf = <Row extends z.ZodType>(row: Row) =>
 export const PollStatus = z.enum(['running', 'success', 'unchanged', 'partial', 'failed']);
 
 /** Result of a poll: its status or, if it read a complete listing, what is wrong with that listing. */
-export const PollResult = z.enum(POLL_RESULTS);
+export const PollResult = z.enum([
+  'running',
+  'success',
+  'unchanged',
+  'shrunk',
+  'rejected',
+  'partial',
+  'failed',
+]);

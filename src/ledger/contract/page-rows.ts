@@ -158,6 +158,13 @@ export interface StoredPoll {
    * new complete listing.
    */
   readonly listed_before: number | null;
+  /**
+   * Whether the listing that this poll read or confirmed is far smaller than the complete listing before it or, for the present listing, than those of
+   * the week before.
+   */
+  readonly is_shrunk: boolean;
+  /** Number of rejected leads in the listing that this poll read or confirmed. */
+  readonly listing_rejected: number;
 }
 
 /** `resolved`: the lead was recorded later. `gone`: it was not recorded, and the last complete listing no longer contained it. `open`: neither. */

@@ -1,6 +1,5 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
-import { pollResult, statusesOf } from '../../leads/poll-result.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
 import type { LedgerPages } from '../contract/ledger-pages.ts';
 import type { DeliveryFilter } from '../contract/ledger-queries.ts';
@@ -25,18 +24,14 @@ import type {
   StoredVersion,
 } from '../contract/page-rows.ts';
 import type { ActivityRequest, SinkActivity } from '../contract/sink-activity.ts';
-import {
-  type DeliveryRow,
-  type LedgerStatus,
-  POLL_STATUSES,
-  type Upcoming,
-} from '../contract/status-rows.ts';
+import type { DeliveryRow, LedgerStatus, Upcoming } from '../contract/status-rows.ts';
 import { SinkRows } from '../database/sink-rows.ts';
 import { DeliveryList } from './delivery-list.ts';
 import { FindLeads } from './find-leads.ts';
-import { type Cursor, inEachOrder, mergedRows, parseCursor } from './keyset-page.ts';
+import { type Cursor, parseCursor } from './keyset-page.ts';
 import { LeadList } from './lead-list.ts';
 import { Measures } from './lead-statistics.ts';
+import { PollList } from './poll-list.ts';
 import { RejectedList } from './rejected-list.ts';
 import { SinkActivityQueries } from './sink-activity-queries.ts';
 import { StatusQueries } from './status-queries.ts';
@@ -51,25 +46,25 @@ const MAX_ANSWERS = 20;
 
 /** The queries of the pages and the API on an SQLite connection. */
 export class PageQueries implements LedgerPages {
-  readonly #db: Database.Database;
   readonly #status: StatusQueries;
   readonly #activity: SinkActivityQueries;
   readonly #leads: LeadList;
   readonly #deliveries: DeliveryList;
   readonly #finding: FindLeads;
+  readonly #polls: PollList;
   readonly #rejected: RejectedList;
   readonly #measures: Measures;
   readonly #upcoming: UpcomingDeliveries;
   readonly #sql;
 
   constructor(db: Database.Database) {
-    this.#db = db;
     const rows = new SinkRows(db);
     this.#status = new StatusQueries(db, rows);
     this.#activity = new SinkActivityQueries(db, rows);
     this.#leads = new LeadList(db);
     this.#deliveries = new DeliveryList(db);
     this.#finding = new FindLeads(db);
+    this.#polls = new PollList(db, this.#status);
     this.#rejected = new RejectedList(db);
     this.#measures = new Measures(db);
     this.#upcoming = new UpcomingDeliveries(db);
@@ -169,21 +164,8 @@ export class PageQueries implements LedgerPages {
     return this.#deliveries.countDue(sink, now, most);
   }
 
-  polls({ source, status, result }: PollSearch, page: Page): Rows<StoredPoll> {
-    const { no } = cursorOf(page);
-    const order = orderOf(page);
-    const possible = result ? statusesOf(result) : POLL_STATUSES;
-    const states = possible.filter((one) => status === undefined || one === status);
-    const lists = this.#sources(source).flatMap((one) =>
-      states.map((state) =>
-        this.#db.prepare<[string, string, number], StoredPoll & Cursor>(POLLS[order]).iterate(one, state, no),
-      ),
-    );
-    const { rows, next } = mergedRows(lists, (poll) => result === undefined || pollResult(poll) === result, {
-      limit: page.limit,
-      order,
-    });
-    return { rows: rows.map(({ at: _, no: __, ...poll }) => poll), next };
+  polls(search: PollSearch, page: Page): Rows<StoredPoll> {
+    return this.#polls.page(search, page.limit, cursorOf(page), orderOf(page));
   }
 
   rejected(search: RejectedSearch, page: Page): Rows<StoredRejection> {
@@ -192,11 +174,6 @@ export class PageQueries implements LedgerPages {
 
   rejectedText(rejected: number): RejectedText | undefined {
     return this.#rejected.text(rejected);
-  }
-
-  #sources(source: string | undefined): string[] {
-    if (source !== undefined) return [source];
-    return this.#db.prepare<[], string>('SELECT source FROM _sources').pluck().all();
   }
 }
 
@@ -214,15 +191,6 @@ function cursorOf(page: Page): Cursor {
 function orderOf({ order = 'newest' }: Page): Order {
   return order;
 }
-
-const POLLS = inEachOrder(
-  ({ follows, sorted }) => `SELECT *, 0 AS at, poll_id AS no,
-    CASE status WHEN 'success' THEN (SELECT b.leads_listed FROM polls b INDEXED BY _polls_by_source
-      WHERE b.source = polls.source AND b.poll_id < polls.poll_id AND b.status IN ('success', 'unchanged')
-      ORDER BY b.poll_id DESC LIMIT 1) END AS listed_before
-  FROM polls INDEXED BY _polls_by_status
-  WHERE source = ? AND status = ? AND poll_id ${follows} ? ORDER BY poll_id ${sorted}`,
-);
 
 const VERSION = 'v.version, v.valid_from AS validFrom, v.poll_id AS poll, v.changed_fields AS changedFields';
 

@@ -316,6 +316,7 @@ function aPoll(at: number, before: (ms: number) => string): PollRow {
     problems: status === 'failed' ? ['poll_failed'] : [],
     listed_before: null,
     result: status,
+    listing_rejected: 0,
   };
 }
 

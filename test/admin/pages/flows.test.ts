@@ -684,7 +684,7 @@ describe('Polls', () => {
     await go('/polls');
     await page.getByLabel('Status').selectOption('failed');
     await page.getByRole('button', { name: 'Show' }).click();
-    await page.waitForURL('**/polls?status=failed');
+    await page.waitForURL('**/polls?result=failed');
     const rows = page.getByRole('table', { name: 'Polls' }).locator('tbody tr');
     expect(await rows.count()).toBe(1);
     expect(await rows.innerText()).toMatch(/10 s.*503.*asked for 30 s of patience/s);

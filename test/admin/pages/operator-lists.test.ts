@@ -22,7 +22,7 @@ function cellsOf(html: string, key: string): Record<string, string> {
 
 test('the last poll of a source and its row in the history have the same label, by which the list can be filtered', async () => {
   const { operations } = pages;
-  const rejected = { result: 'rejected' as const, problems: ['leads_rejected'], leads_rejected: 12 };
+  const rejected = { result: 'rejected' as const, problems: ['leads_rejected'], listing_rejected: 12 };
   operations.pollRows = operations.pollRows
     .slice(0, 3)
     .map((poll, at) => ({ ...poll, status: 'success', result: 'success', ...(at === 0 ? rejected : {}) }));

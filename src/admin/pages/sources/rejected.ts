@@ -1,7 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { z } from 'zod';
-import { runbookOf } from '../../../leads/problems.ts';
 import { printCount } from '../../../platform/text/human-readable.ts';
 import { MAX_COUNTED, type PageRequest } from '../../contract/operations.ts';
 import type { Overview } from '../../contract/overview.ts';
@@ -85,17 +84,17 @@ function listPage(
   };
 }
 
-const RUNBOOK = runbookAddress(runbookOf('leads_rejected'));
+const RUNBOOK = runbookAddress('docs/operating.md#leads-rejected');
 
-/** Returns the number of rejected leads with each fault, most frequent first; null if there are fewer than two faults. */
+/** Returns the number of rejected leads with each fault, most frequent first; null if all have the same fault, or each has its own. */
 function faultTable(rejected: readonly RejectedRow[]): Content {
   const groups = [
-    ...Map.groupBy(rejected, ({ source, path, reason }) => JSON.stringify([source, path, reason])),
+    ...Map.groupBy(rejected, ({ source, path, reason }) => JSON.stringify([source, path, reason])).values(),
   ];
   const faults = groups
-    .flatMap(([key, [row, ...more]]) => (row ? [{ key, row, leads: more.length + 1 }] : []))
+    .flatMap(([row, ...more]) => (row ? [{ row, leads: more.length + 1 }] : []))
     .sort((one, other) => other.leads - one.leads);
-  if (faults.length < 2) return null;
+  if (faults.length < 2 || faults.length === rejected.length) return null;
   return html`<section>${table({
     name: 'Rejected leads by fault',
     columns: [

@@ -26,10 +26,10 @@ export function sourceBadges({
 }
 
 /** Returns the result of a poll and its problems as labels, which are those of the source while it is the last poll. */
-export function pollBadges({ status, problems, leads_rejected }: PollRow): Content {
+export function pollBadges({ status, problems, listing_rejected }: PollRow): Content {
   return badges(
     status,
-    problems.flatMap((code) => markOf(code, leads_rejected)),
+    problems.flatMap((code) => markOf(code, listing_rejected)),
   );
 }
 
