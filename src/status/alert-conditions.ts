@@ -103,7 +103,8 @@ const SOURCE: readonly Rule<ObservedSource>[] = [
   [
     'listing_shrunk',
     'lists its leads again, or has listed only this many for a week.',
-    ({ name, listing }, afterMs) => wrong(listing && shrunkListing(name, listing, ALERT_TEXT), afterMs),
+    ({ name, listing, grant }, afterMs) =>
+      wrong(listing && shrunkListing(name, listing, ALERT_TEXT, grant), afterMs),
   ],
   [
     'leads_rejected',

@@ -1,4 +1,4 @@
-import type { SecretOption } from '../config/contract/config.ts';
+import type { Grant, SecretOption } from '../config/contract/config.ts';
 import type { ListingSize } from '../leads/listing-shrinkage.ts';
 import type { SinkHealth } from '../leads/sink-health.ts';
 import type { DeadReason } from '../ledger/contract/status-rows.ts';
@@ -35,6 +35,8 @@ export interface ObservedSource {
   readonly lastSuccessAt: Date | undefined;
   /** Undefined if the ledger does not know the source yet. */
   readonly listing: ListingSize | undefined;
+  /** How leadsync authenticates, if that is configured. */
+  readonly grant?: Grant | undefined;
   /** The number of rejected leads in the last complete listing. */
   readonly rejected: number;
   /** Failure of the last poll; undefined if it succeeded. */

@@ -1,4 +1,4 @@
-import type { SecretOption } from '../config/contract/config.ts';
+import type { Grant, SecretOption } from '../config/contract/config.ts';
 import { type ListingSize, sizeBeforeShrinking } from '../leads/listing-shrinkage.ts';
 import { MAPPING_FAILS, type SinkHealth } from '../leads/sink-health.ts';
 import type { DeadReason } from '../ledger/contract/status-rows.ts';
@@ -192,7 +192,12 @@ function remedy(code: string, name: string, command: TextOptions['command']): st
 }
 
 /** Finds a listing that has far fewer leads than it had within the last week. */
-export function shrunkListing(name: string, listing: ListingSize, { command }: TextOptions): Found {
+export function shrunkListing(
+  name: string,
+  listing: ListingSize,
+  { command }: TextOptions,
+  grant?: Grant,
+): Found {
   const before = sizeBeforeShrinking(listing);
   if (before === undefined) return undefined;
   const { listed } = listing;
@@ -203,9 +208,20 @@ export function shrunkListing(name: string, listing: ListingSize, { command }: T
   const end =
     listed === 0 ? 'when the source lists leads again' : 'when the listing recovers, or after a week';
   const step = (gone: string) =>
-    `Check whether this is the right account, and which leads its scope allows. If leadsync reads the listing with a person's login, ${command(`login ${name}`)} replaces that login. Nothing is removed from the ledger${gone}. This warning ends ${end}.`;
+    `Check whether this is the right account, and which leads its scope allows. ${whoReads(name, grant, command)} Nothing is removed from the ledger${gone}. This warning ends ${end}.`;
   const gone = `: ${command('query "SELECT * FROM v_gone_leads"')} and the page Leads show which leads are gone`;
   return problem('listing_shrunk', name, message, step(gone), step(''));
+}
+
+/**
+ * Returns, as a sentence, with whose access leadsync reads the listing of a source. Without `grant`, that depends on whether a person has logged
+ * in.
+ */
+function whoReads(name: string, grant: Grant | undefined, command: TextOptions['command']): string {
+  if (grant === 'client_credentials') return "leadsync reads it with the client's own credentials.";
+  const replace = `${command(`login ${name}`)} replaces that login.`;
+  if (grant === 'authorization_code') return `leadsync reads it with a person's login; ${replace}`;
+  return `If a person has logged in to the source, leadsync reads it with that login; ${replace}`;
 }
 
 /** Finds rejected leads in the last complete listing. */

@@ -104,7 +104,10 @@ export interface Config {
  */
 export interface LedgerConfig
   extends Pick<Config, 'file' | 'dataDir' | 'minFreeBytes' | 'admin' | 'publicUrl' | 'exports' | 'backups'> {
-  readonly sources: readonly Omit<SourceConfig, 'options'>[];
+  /** `options` is present if leadsync has read all of them. */
+  readonly sources: readonly (Omit<SourceConfig, 'options'> & {
+    readonly options?: { readonly grant?: Grant | undefined };
+  })[];
   readonly sinks: readonly Omit<SinkConfig, 'options'>[];
   /** `unknown` if there may be a queue whose address is not available. */
   readonly queue: { readonly redis: RedisPlace | 'unknown' | undefined };
@@ -127,6 +130,9 @@ export interface LoginConfig {
 
 /** The least severe level that is logged. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error';
+
+/** How leadsync authenticates at a source. */
+export type Grant = NonNullable<SourceOptions['grant']>;
 
 /** A configured source. */
 export interface SourceConfig {

@@ -92,7 +92,7 @@ class Observer {
     }
   }
 
-  #source({ name, poll }: SourceConfig, vitals: Vitals, at: Date): ObservedSource {
+  #source({ name, poll, options }: SourceConfig, vitals: Vitals, at: Date): ObservedSource {
     const listing = vitals.sources.find(({ source }) => source === name);
     const lastSuccessAt = listing?.lastSuccessAt;
     return {
@@ -100,6 +100,7 @@ class Observer {
       overdueSince: this.#overdue.since(name, poll, lastSuccessAt ?? this.#startedAt, at),
       lastSuccessAt,
       listing,
+      grant: options.grant,
       rejected: listing?.rejected ?? 0,
       failure: this.#parts.pollFailures.of(name),
       silence: this.#silence(name),
