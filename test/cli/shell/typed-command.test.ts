@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { rewriteCommands } from '../../../src/platform/process/typed-command.ts';
 import { readFiles, withoutComments } from '../../support/import-scan.ts';
 import { Install } from '../an-install.ts';
 
@@ -26,6 +27,13 @@ test.each([
   const { stdout, stderr } = await install.run(inFolder, { env });
   expect(`${stdout}${stderr}`).toContain(shown);
   expect(`${stdout}${stderr}`).not.toMatch(/`leadsync [a-z]/);
+});
+
+test('a text whose commands were rewritten stays as it is, even if the command begins with leadsync', () => {
+  const own = { LEADSYNC_COMMAND: 'leadsync -c /etc/leads.yaml' };
+  const once = rewriteCommands('Run `leadsync status` or `leadsync check`.', own);
+  expect(once).toBe('Run `leadsync -c /etc/leads.yaml status` or `leadsync -c /etc/leads.yaml check`.');
+  expect(rewriteCommands(once, own)).toBe(once);
 });
 
 test('status names the next step as LEADSYNC_COMMAND says', async () => {

@@ -202,6 +202,20 @@ export function recordingContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toEqual(['1 v1 pending']);
     });
 
+    it('a poll names the first five reasons of its rejected leads, and counts the leads with others', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      const reasons = [1, 2, 3, 4, 5, 6, 7, 1].map((no) => `Fault ${no}.`);
+      const rejected = reasons.map(
+        (reason, at) => ({ ...aListedLead({ id: at + 1 }), kind: 'rejected', reason, path: '' }) as const,
+      );
+      const { summary } = await on.list(rejected);
+      expect(summary).toMatchObject({
+        rejected: 8,
+        rejectedFor: reasons.slice(0, 5),
+        rejectedForOthers: 2,
+      });
+    });
+
     it('an empty, shorter or reordered listing removes nothing', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2, 3]);
