@@ -133,6 +133,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'rules/erasure-progress.ts',
       'rules/find-leads.ts',
       'rules/listed-content.ts',
+      'rules/rejection-reasons.ts',
       'rules/loaded-delivery.ts',
       'rules/newest-contents.ts',
       'rules/operator-actions.ts',

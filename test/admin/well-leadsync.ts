@@ -18,7 +18,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     gone_at: null,
     sinks: 2,
     sinks_delivered: 1,
-  sinks_dead: 0,
+    sinks_dead: 0,
   };
   const sink = {
     sink: 'crm',

@@ -63,9 +63,13 @@ export function previewCard(preview: SinkPreviews, lead: string, actions: Conten
   </div>`;
 }
 
-/** Returns a button that sends a delivered lead to the sink again. */
-function replayButton({ sink, delivery_state: state }: SinkPreviews, source: string, lead: string): Content {
-  if (state !== 'delivered' || !may('replay')) return null;
+/** Returns a button that sends a delivered lead to the sink again, unless the mapping leaves the lead out. */
+function replayButton(
+  { sink, state, delivery_state: delivery }: SinkPreviews,
+  source: string,
+  lead: string,
+): Content {
+  if (state !== 'sent' || delivery !== 'delivered' || !may('replay')) return null;
   const action = withQuery(`${leadAddress(source, lead)}/replay`, { sink });
   return html`<div class="actions">${confirmButton(action, 'Replay…')}</div>`;
 }
