@@ -1,5 +1,9 @@
-import { expect, it } from 'vitest';
+import pg from 'pg';
+import { expect, it, onTestFinished } from 'vitest';
+import { WRITING } from '../../src/ledger-postgres/database/postgres-access.ts';
+import { statementTexts } from '../../src/ledger-postgres/database/statement.ts';
 import { ids, LedgerUnderTest, MINUTE } from '../ledger/ledger-under-test.ts';
+import { requireDatabaseUrl } from '../support/servers/services.ts';
 import { PostgresStore } from './postgres-store.ts';
 
 /** Claims one batch and returns its lead. */
@@ -49,3 +53,27 @@ it('a claim that fails leaves what it would have taken to the next one', async (
   on.clock.jump(1_000);
   expect(await claimOne(on)).toBe(1n);
 });
+
+it.each(['due', 'next-due', 'any-due'])(
+  'the statement %s reads nothing of the index before its floor',
+  async (name) => {
+    const store = new PostgresStore();
+    await LedgerUnderTest.with(store.open, 'crm');
+    const client = new pg.Client({ connectionString: requireDatabaseUrl() });
+    await client.connect();
+    onTestFinished(() => client.end());
+    await client.query(`SET search_path = ${store.schema}`);
+    for (const [setting, value] of Object.entries(WRITING)) await client.query(`SET ${setting} = ${value}`);
+    const text = statementTexts.get(name) ?? '';
+    await client.query(`PREPARE "explained" AS ${text}`);
+    const values = Array.from(
+      { length: Math.max(...[...text.matchAll(/\$(\d)/g)].map(([, no]) => Number(no))) },
+      () => 'NULL',
+    );
+    const { rows } = await client.query(`EXPLAIN EXECUTE "explained"(${values.join(', ')})`);
+    const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
+    expect(plan).toMatch(
+      /_deliveries_due on .*\n *Index Cond: .*ROW\(.*next_attempt_at, .*delivery_no\) > ROW\(/,
+    );
+  },
+);

@@ -21,9 +21,9 @@ const LARGE: ReadonlySet<string> = new Set([
 
 /** Statements that may read many rows of a large table, by name, with the reason. */
 const MAY_READ_MANY: Readonly<Record<string, string>> = {
-  'move-deliveries': 'moves all that is pending after the clock was set back',
   'newest-contents': 'reads the newest versions by number',
   'recent-attempts': 'reads the last attempts by number',
+  'failed-attempts-of-sink': 'reads the last failed attempts by number',
   'remove-client-keys': 'removes all of them in parts',
   'several-sums': 'reads a row for each ten minutes of a week and each sink',
   'last-polls': 'reads the last polls by number',
@@ -93,6 +93,7 @@ const INDEXES: Readonly<Record<string, string>> = {
   retrying: '_deliveries_retrying',
   'left-out-since': '_deliveries_skipped',
   'dead-reason': '_deliveries_dead',
+  'dead-times': '_deliveries_dead',
   'oldest-owed': '_deliveries_pending',
   'due-since': '_deliveries_due',
   'dead-reasons': '_deliveries_given_up',
@@ -116,13 +117,12 @@ const MAY_READ_SINK: Readonly<Record<string, string>> = {
   'sent-pending': 'counts what a new mapping would not apply to',
   'pending-replays': 'counts the pending replays of a sink',
   retrying: 'counts what a sink has failed and pending',
-  'any-due': 'stops at the first delivery that is due',
-  'next-due': 'reads the first entry of an index',
   'idle-deliveries': 'reads the first entries of an index',
   'oldest-owed': 'reads the first entry of an index',
   'due-since': 'reads the first entry of an index',
   'next-retry': 'reads the first entry of an index',
   'dead-reason': 'reads the last entries of an index',
+  'dead-times': 'reads the first and the last entry of an index',
   'dead-reasons': 'reads the last entries of an index',
   'failed-reasons': 'reads the first entries of an index',
 };

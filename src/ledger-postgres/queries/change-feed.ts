@@ -28,7 +28,9 @@ export async function feed(tx: Transaction, cursor: FeedCursor, withData: boolea
   const { attempts, after } = await attemptsAfter(tx, cursor);
   const pollsBySource: PollRow[][] = [];
   for (const { source } of await tx.rows(SOURCES))
-    pollsBySource.push((await tx.rows(POLLS, [source, cursor.polls[source] ?? 0, MAX_FEED_ROWS])).map(toPollRow));
+    pollsBySource.push(
+      (await tx.rows(POLLS, [source, cursor.polls[source] ?? 0, MAX_FEED_ROWS])).map(toPollRow),
+    );
   const polls = pollsBySource.flat();
   return {
     entries: feedEntries({ polls, leads, rejections, attempts }, withData),

@@ -178,7 +178,8 @@ const DEAD_REASON = statement<DeadReason>(
 );
 const DEAD_TIMES = statement<{ since: number | null; last: number | null }>(
   'dead-times',
-  `SELECT min(settled_at) AS since, max(settled_at) AS last FROM _deliveries WHERE sink_no = $1 AND state = 'dead'`,
+  `SELECT (SELECT settled_at FROM _deliveries WHERE sink_no = $1 AND state = 'dead' ORDER BY settled_at LIMIT 1) AS since,
+     (SELECT settled_at FROM _deliveries WHERE sink_no = $1 AND state = 'dead' ORDER BY settled_at DESC LIMIT 1) AS last`,
 );
 const REPLAYS = statement<{ deliveries: number }>(
   'pending-replays',

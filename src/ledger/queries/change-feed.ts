@@ -2,7 +2,6 @@ import type Database from 'better-sqlite3';
 import type { Outcome } from '../../leads/outcome.ts';
 import type { FeedCursor, FeedPage, RecentAttempt } from '../contract/feed-entries.ts';
 import type { PollRow } from '../contract/status-rows.ts';
-import { deliveryId, IS_NEW_LEAD } from '../schema/views.ts';
 import {
   type FeedAttempt,
   type FeedLead,
@@ -10,6 +9,7 @@ import {
   feedEntries,
   MAX_FEED_ROWS,
 } from '../rules/change-feed.ts';
+import { deliveryId, IS_NEW_LEAD } from '../schema/views.ts';
 import { pollRow } from './status-queries.ts';
 
 interface RecentRow {
