@@ -71,7 +71,7 @@ function listPage(
     body: (filtered, rejected) => [
       html`<p class="hint">Leads that do not match the service’s API description. No sink gets them. leadsync records and delivers each one when the service lists it without the fault. <a href=${RUNBOOK}>What to do about them</a></p>`,
       faultTable(counted),
-      table({
+      html`<section>${table({
         name: 'Rejected leads',
         columns: columns.map((column) =>
           column.label === 'First rejected' ? sortedColumn(column, '/rejected', filtered) : column,
@@ -79,7 +79,7 @@ function listPage(
         rows: rejected.rows,
         key: ({ rejected_id }) => `rejected-${rejected_id}`,
         empty: emptyText(filtered, rejected, words),
-      }),
+      })}</section>`,
     ],
   };
 }
@@ -98,9 +98,9 @@ function faultTable(rejected: readonly RejectedRow[]): Content {
   return html`<section>${table({
     name: 'Rejected leads by fault',
     columns: [
-      { label: 'Leads', of: ({ leads }) => printCount(leads), number: true },
       { label: 'Source', of: ({ row }) => row.source },
       { label: 'Fault', of: ({ row }) => faultOf(row), text: true },
+      { label: 'Leads', of: ({ leads }) => printCount(leads), number: true },
     ],
     rows: faults,
     key: (fault) => `fault-${faults.indexOf(fault)}`,
