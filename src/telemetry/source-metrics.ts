@@ -25,6 +25,7 @@ export class SourceMetrics {
   readonly #now: () => Date;
   readonly #listed;
   readonly #listing;
+  readonly #listingRejected;
   readonly #new;
   readonly #changed;
   readonly #rejected;
@@ -56,11 +57,16 @@ export class SourceMetrics {
       'Leads in the last complete listing; NaN until the first complete poll of this process.',
       by,
     );
+    this.#listingRejected = make.unknownGauge(
+      'leadsync_listing_rejected',
+      "Rejected leads in the last complete listing, which do not match the service's API description; NaN until this process has read a listing to its end.",
+      by,
+    );
     this.#new = make.counter('leadsync_leads_new_total', 'New leads.', by);
     this.#changed = make.counter('leadsync_leads_changed_total', 'Leads whose content changed.', by);
     this.#rejected = make.counter(
       'leadsync_leads_rejected_total',
-      "Leads rejected because they do not match the service's API description; every poll counts all of them.",
+      "Leads rejected because they do not match the service's API description; every poll that reads the listing counts all of them.",
       by,
     );
     this.#bytes = make.counter('leadsync_listing_bytes_total', 'Bytes of listings, after decompression.', by);
@@ -111,6 +117,8 @@ export class SourceMetrics {
     const { source, status } = event;
     this.#count(source, event);
     this.#listing.set({ source }, event.listed);
+    // An unchanged listing is not read, so its poll rejects nothing. It still has the leads that were rejected before.
+    if (status === 'success') this.#listingRejected.set({ source }, event.rejected);
     this.#polls.inc({ source, status });
     this.#duration.observe({ source }, event.durationMs / 1000);
     this.#failing.set({ source }, 0);

@@ -132,6 +132,20 @@ test('the size of a listing is shown once it is known, and stays when a poll fai
   expect(await size()).toBe(0);
 });
 
+test('the rejected leads of a listing are shown until it is read again, although the service says that it has not changed', async () => {
+  const { observe, scrape } = metrics();
+  const rejected = async () => (await scrape()).get('leadsync_listing_rejected{source="main"}');
+  expect(await rejected()).toBeNaN();
+  observe(anEvent('poll-finished', { status: 'unchanged', rejected: 0 }));
+  expect(await rejected()).toBeNaN();
+  observe(anEvent('poll-finished', { rejected: 3 }));
+  observe(anEvent('poll-finished', { status: 'unchanged', rejected: 0 }));
+  observe(anEvent('poll-failed'));
+  expect(await rejected()).toBe(3);
+  observe(anEvent('poll-finished', { rejected: 0 }));
+  expect(await rejected()).toBe(0);
+});
+
 test('a poll that broke off counts what it recorded, and is no success', async () => {
   const { observe, scrape } = metrics();
   observe(anEvent('poll-failed'));
