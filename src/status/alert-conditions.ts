@@ -127,7 +127,7 @@ const SINK: readonly Rule<ObservedSink>[] = [
   ],
   [
     'deliveries_dead',
-    'has had no new dead delivery for an hour; dead deliveries stay dead until `leadsync retry`.',
+    'has no dead delivery, or no new one for an hour; dead deliveries stay dead until `leadsync retry` or `leadsync discard`.',
     (sink, afterMs, { at }) =>
       counted(wrong(hasRecentlyDied(sink, at) ? deadLeads(sink, ALERT_TEXT) : undefined, afterMs), sink.dead),
   ],

@@ -193,6 +193,14 @@ describe('judging', () => {
     });
   });
 
+  test('the end of an alert on dead deliveries says what becomes of those that are still dead', () => {
+    const observed = anObservation({ sinks: [aSink({ dead: 2, lastDeadAt: ago(2 * HOUR) })] });
+    const all = evaluateConditions(observed, NAMES, DEFAULTS);
+    const dead = all.find(({ condition }) => condition === 'deliveries_dead');
+    expect(dead?.state).toBe('well');
+    expect(dead?.over).toContain('stay dead until `leadsync retry` or `leadsync discard`');
+  });
+
   test('a backup that failed is told of as a backup', () => {
     const failed = { at: NOW, message: 'No room.', hint: 'Make room.', retryAt: NOW, times: 2 };
     const found = wrongs(anObservation({ exports: [aBackup({ failed })] }));
