@@ -82,3 +82,15 @@ test('every link and every command of the manual leads somewhere', () => {
   const unknown = commands.filter((command) => !existsSync(join(root, `src/cli/commands/${command}.ts`)));
   expect(unknown).toEqual([]);
 });
+
+test('the manual says where to run each program that is not leadsync, if leadsync runs in a container', () => {
+  const inContainers = /### In a container\n([\s\S]*?)\n## /.exec(manual)?.[1] ?? '';
+  const blocks = [...manual.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
+  const programs = blocks.flatMap((block) =>
+    block.split('\n').flatMap((line) => /^[a-z][\w-]*/.exec(line)?.[0] ?? []),
+  );
+  const others = [...new Set(programs)].filter((program) => program !== 'leadsync');
+  expect(others).toEqual(expect.arrayContaining(['df', 'ls', 'du', 'redis-cli']));
+  expect(others.filter((program) => !inContainers.includes(`\`${program} `))).toEqual([]);
+  expect(inContainers).toContain('`data_dir` is `/data`');
+});
