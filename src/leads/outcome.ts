@@ -103,3 +103,21 @@ export function mayHaveBeenSent(outcome: Outcome): boolean {
   if (outcome.kind === 'left-out') return false;
   return !('unsent' in outcome && outcome.unsent);
 }
+
+/** The classes of HTTP statuses by which attempts are counted. `none`: the destination gave no HTTP answer, or does not speak HTTP. */
+export const STATUS_CLASSES = ['2xx', '3xx', '4xx', '5xx', 'none'] as const;
+
+/** One of `STATUS_CLASSES`. */
+export type StatusClass = (typeof STATUS_CLASSES)[number];
+
+/** Returns the number of attempted leads by class of the HTTP status that answered them. Leads that were not tried or left out do not count. */
+export function countStatusClasses(outcomes: readonly Outcome[]): Readonly<Record<StatusClass, number>> {
+  const counts = { '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, none: 0 };
+  for (const outcome of outcomes)
+    if (outcome.kind !== 'untried' && outcome.kind !== 'left-out') counts[classOf(outcome.httpStatus)] += 1;
+  return counts;
+}
+
+function classOf(httpStatus: number | undefined): StatusClass {
+  return STATUS_CLASSES.find((name) => name === `${Math.trunc((httpStatus ?? 0) / 100)}xx`) ?? 'none';
+}

@@ -1,3 +1,4 @@
+import { STATUS_CLASSES } from '../leads/outcome.ts';
 import type { EventOf } from './events.ts';
 import type { Instruments } from './instruments.ts';
 
@@ -13,6 +14,7 @@ const DELIVERY_SECONDS = [
 export class SinkMetrics {
   readonly #deliveries;
   readonly #attempts;
+  readonly #answers;
   readonly #batchDuration;
   readonly #toDelivery;
   readonly #revived;
@@ -32,6 +34,11 @@ export class SinkMetrics {
       'leadsync_attempts_total',
       'Delivery attempts by result at the destination; each attempt counts once, including the last attempt of a dead delivery.',
       { ...by, outcome: ATTEMPT_OUTCOMES },
+    );
+    this.#answers = make.counter(
+      'leadsync_attempt_answers_total',
+      'Delivery attempts by class of the HTTP status that the destination answered with, such as 4xx; each attempt counts once. `none`: no single HTTP answer decided, for example because there was no connection, for a database, or for a lead that a CRM accepted in several requests.',
+      { ...by, code: STATUS_CLASSES },
     );
     this.#batchDuration = make.histogram(
       'leadsync_batch_duration_seconds',
@@ -75,6 +82,7 @@ export class SinkMetrics {
       this.#attempts.inc({ sink, outcome }, event[outcome]);
       this.#deliveries.inc({ sink, outcome }, event[outcome] - dead);
     }
+    for (const code of STATUS_CLASSES) this.#answers.inc({ sink, code }, event.answers[code]);
     this.#deliveries.inc({ sink, outcome: 'left_out' }, event.leftOut);
     this.#batchDuration.observe({ sink }, event.durationMs / 1000);
     for (const seconds of event.secondsToDelivery) this.#toDelivery.observe({ sink }, seconds);

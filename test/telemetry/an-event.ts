@@ -104,6 +104,7 @@ const examples: Examples = {
     leftOut: 0,
     unavailable: 3,
     dead: { refused: 1, unavailable: 0 },
+    answers: { '2xx': 2, '3xx': 0, '4xx': 1, '5xx': 2, none: 1 },
     durationMs: 40,
     secondsToDelivery: [0.4, 90_000],
   },

@@ -42,7 +42,13 @@ test.each(oneOfEach)('$type is told with all of its values, save the seconds of 
   const { event: write, lines } = log();
   write(event);
   const { type, ...fields } = event;
-  const { secondsToDelivery: _, recorded: __, dead: ___, ...told } = JSON.parse(JSON.stringify(fields));
+  const {
+    secondsToDelivery: _,
+    recorded: __,
+    dead: ___,
+    answers: ____,
+    ...told
+  } = JSON.parse(JSON.stringify(fields));
   expect(lines()[0]).toMatchObject(told);
 });
 

@@ -168,6 +168,8 @@ test('a batch counts each outcome, its time, and how long its leads took', async
   expect(['delivered', 'refused', 'unavailable', 'dead'].map(outcome)).toEqual([2, 0, 3, 1]); // six deliveries
   const attempt = (name: string) => series.get(`leadsync_attempts_total{sink="crm",outcome="${name}"}`);
   expect(['delivered', 'refused', 'unavailable'].map(attempt)).toEqual([2, 1, 3]);
+  const answer = (code: string) => series.get(`leadsync_attempt_answers_total{sink="crm",code="${code}"}`);
+  expect(['2xx', '3xx', '4xx', '5xx', 'none'].map(answer)).toEqual([2, 0, 1, 2, 1]); // the same six attempts
   expect(series.get('leadsync_batch_duration_seconds_sum{sink="crm"}')).toBe(0.04);
   expect(series.get('leadsync_lead_to_delivery_seconds_bucket{le="0.5",sink="crm"}')).toBe(1);
   expect(series.get('leadsync_lead_to_delivery_seconds_bucket{le="86400",sink="crm"}')).toBe(1);

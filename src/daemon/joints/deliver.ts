@@ -1,6 +1,6 @@
 import type { AttemptBatch } from '../../delivery/carrier.ts';
 import type { Batch, BatchRef } from '../../leads/delivery.ts';
-import { mayHaveBeenSent, type Outcome } from '../../leads/outcome.ts';
+import { countStatusClasses, mayHaveBeenSent, type Outcome } from '../../leads/outcome.ts';
 import type { Attempt, LedgerDelivering, Settlement } from '../../ledger/contract/ledger-delivering.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { CompiledMappings } from '../../mapping/compiled-mappings.ts';
@@ -176,6 +176,7 @@ function eventsOf(batch: Batch, attempt: Attempt, settled: Settlement, now: Date
       unavailable: count('unavailable'),
       leftOut: count('left-out'),
       dead: { refused: dead('refused'), unavailable: dead('unavailable') },
+      answers: countStatusClasses(attempt.outcomes),
       durationMs: Math.round(attempt.durationMs),
       reason: attempt.outcomes.find((one) => one.kind === 'refused' || one.kind === 'unavailable')?.reason,
       secondsToDelivery: delivered

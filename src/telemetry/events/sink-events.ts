@@ -1,3 +1,4 @@
+import type { StatusClass } from '../../leads/outcome.ts';
 import { printSeconds, printSpan, sentence } from '../../platform/text/human-readable.ts';
 import { eventKind } from '../event-kind.ts';
 import { count } from './wording.ts';
@@ -37,6 +38,8 @@ export const sinkEvents = {
     /** Leads that the sink's mapping left out. */
     leftOut: number;
     dead: { readonly refused: number; readonly unavailable: number };
+    /** Numbers of attempted leads by class of the HTTP status that answered them. */
+    answers: Readonly<Record<StatusClass, number>>;
     durationMs: number;
     reason?: string | undefined;
     secondsToDelivery: readonly number[];

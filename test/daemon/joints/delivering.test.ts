@@ -230,6 +230,21 @@ describe('a destination that fails', () => {
     expect(JSON.stringify(bench.reported.events)).not.toContain('Anna');
   });
 
+  it('has its answers counted by class of status, and not the leads that it was not asked about', async () => {
+    const bench = await Bench.open({ max: 4, waitMs: SECOND });
+    bench.sink.answer = (batch) =>
+      batch.deliveries.map(({ leadId }): Outcome => {
+        if (leadId === 1n) return { kind: 'delivered', httpStatus: 204 };
+        if (leadId === 2n) return { kind: 'refused', reason: 'It says no.', httpStatus: 422 };
+        if (leadId === 3n) return { kind: 'unavailable', reason: 'It is down.' };
+        return batch.deliveries.length === 4 ? { kind: 'untried' } : { kind: 'delivered' };
+      });
+    await bench.list(1, 2, 3, 4);
+    await bench.clock.pass(SECOND);
+    const [settled] = bench.reported.of('batch-settled');
+    expect(settled?.answers).toEqual({ '2xx': 1, '3xx': 0, '4xx': 1, '5xx': 0, none: 1 });
+  });
+
   it('by refusing leads again that somebody retried unmended is not held: others arrive at once', async () => {
     const bench = await Bench.open();
     bench.sink.answer = refusingThirds;
