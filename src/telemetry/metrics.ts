@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { AlertMetrics } from './alert-metrics.ts';
 import { BacklogMetrics, type SinkBacklog } from './backlog-metrics.ts';
 import { ConfigMetrics } from './config-metrics.ts';
 import { addDiskMetrics, type DiskSizes } from './disk-metrics.ts';
@@ -8,7 +9,10 @@ import { Instruments } from './instruments.ts';
 import { SinkMetrics } from './sink-metrics.ts';
 import { SourceMetrics, type SourceReaders } from './source-metrics.ts';
 
-/** Options for the metrics. The metrics of the named sources, sinks, exports and backups exist from startup, before their first event. */
+/**
+ * Options for the metrics. The metrics of the named sources, sinks, exports, backups and destinations of alerts exist from startup, before their first
+ * event.
+ */
 export interface MetricsOptions extends MetricNames, SourceReaders {
   readonly version: string;
   readonly now: () => Date;
@@ -31,15 +35,16 @@ const LAG_INTERVAL_MS = 100;
 /** Maximum time that a scrape waits for a read of the ledger, in ms. Prometheus waits 10 s for the whole scrape by default. */
 const LEDGER_TIMEOUT_MS = 2_000;
 
-/** Names of the sources, sinks, exports and backups that have metrics. */
+/** Names of the sources, sinks, exports, backups and destinations of alerts that have metrics. */
 export interface MetricNames {
   readonly sources: readonly string[];
   readonly sinks: readonly string[];
   readonly exports: readonly string[];
   readonly backups: readonly string[];
+  readonly destinations: readonly string[];
 }
 
-/** Metrics of this process. `observe` accepts every event, and ignores events about sources, sinks, exports and backups that have no metrics. */
+/** Metrics of this process. `observe` accepts every event, and ignores events about sources, sinks and others that have no metrics. */
 export interface Metrics {
   readonly registry: Registry;
   readonly observe: (event: Event) => void;
@@ -74,6 +79,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const config = new ConfigMetrics(make, options.now);
   const exports = new ExportMetrics(make, 'export', options.exports, options.exportRuns);
   const backups = new ExportMetrics(make, 'backup', options.backups, options.exportRuns);
+  const alerts = new AlertMetrics(make, options.destinations);
   collectDefaultMetrics({
     register: registry,
     prefix: 'leadsync_',
@@ -110,6 +116,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
     'reload-failed': () => config.failed(),
     'export-failed': (event) => exports.failed(event.export),
     'export-made': (event) => exports.made(event.export, event),
+    'alert-sent': (event) => alerts.sent(event.to),
+    'alert-unsent': (event) => alerts.failed(event.to),
     'backup-failed': (event) => backups.failed(event.backup),
     'backup-made': (event) => backups.made(event.backup, { ...event, rows: event.leads }),
   };
@@ -121,6 +129,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     replaceValues(make, 'sink', current.sinks, names.sinks);
     replaceValues(make, 'export', current.exports, names.exports);
     replaceValues(make, 'backup', current.backups, names.backups);
+    replaceValues(make, 'destination', current.destinations, names.destinations);
     source.names = names.sources;
     exports.names = names.exports;
     backups.names = names.backups;
@@ -129,11 +138,13 @@ export function createMetrics(options: MetricsOptions): Metrics {
   return { registry, observe, rename };
 }
 
-/** Whether an event counts. An event about a removed source, sink, export or backup does not, because it would create the removed series again. */
-function isCurrent(event: Event, { sources, sinks, exports, backups }: MetricNames): boolean {
+/** Whether an event counts. One about something that was removed, such as a sink, does not, because it would create the removed series again. */
+function isCurrent(event: Event, names: MetricNames): boolean {
+  const { sources, sinks, exports, backups, destinations } = names;
   if ('sink' in event) return sinks.includes(event.sink);
   if ('source' in event) return sources.includes(event.source);
   if ('backup' in event) return backups.includes(event.backup);
+  if (event.type === 'alert-sent' || event.type === 'alert-unsent') return destinations.includes(event.to);
   return !('export' in event) || exports.includes(event.export);
 }
 

@@ -44,6 +44,7 @@ const { registry } = createMetrics({
   pollDueAt: async () => undefined,
   exports: ['nightly'],
   backups: ['daily'],
+  destinations: ['ops'],
   exportRuns: async () => ({ madeAt: undefined, dueAt: undefined, bytes: undefined, failures: 0 }),
 });
 

@@ -19,6 +19,7 @@ function metrics(options: Partial<MetricsOptions> = {}) {
     pollDueAt: async () => undefined,
     exports: ['nightly'],
     backups: ['daily'],
+    destinations: ['ops'],
     exportRuns: async () => ({ madeAt: undefined, dueAt: undefined, bytes: undefined, failures: 0 }),
     ...options,
   });
@@ -76,9 +77,9 @@ test('no event adds a series that was not there from the start', async () => {
   expect(ours(await scrape())).toEqual(before);
 });
 
-test('what ends late of a source, a sink, an export or a backup that was removed brings no series back', async () => {
+test('what ends late of a source, a sink, an export, a backup or a destination that was removed brings no series back', async () => {
   const { observe, rename, scrape } = metrics();
-  rename({ sources: ['other'], sinks: ['drop'], exports: [], backups: [] });
+  rename({ sources: ['other'], sinks: ['drop'], exports: [], backups: [], destinations: [] });
   const before = [...(await scrape()).keys()];
   for (const event of oneOfEach) observe(event);
   expect([...(await scrape()).keys()]).toEqual(before);
@@ -217,6 +218,27 @@ test('what is remembered of an export is asked for when it is shown: it outlives
   expect(series.get('leadsync_backup_due_timestamp_seconds{backup="daily"}')).toBe(now.getTime() / 1000);
   expect(series.get('leadsync_backup_failures_in_a_row{backup="daily"}')).toBe(3);
   expect(series.get('leadsync_backup_bytes{backup="daily"}')).toBe(4_096);
+});
+
+test('messages of alerts are counted by their destination, and a new destination begins at 0', async () => {
+  const { observe, rename, scrape } = metrics();
+  observe(anEvent('alert-unsent'));
+  observe(anEvent('alert-unsent'));
+  observe(anEvent('alert-sent'));
+  const messages = async (destination: string, outcome: string) =>
+    (await scrape()).get(`leadsync_alert_messages_total{destination="${destination}",outcome="${outcome}"}`);
+  expect(await messages('ops', 'failed')).toBe(2);
+  expect(await messages('ops', 'sent')).toBe(1);
+  expect(await messages('pager', 'failed')).toBeUndefined();
+  rename({
+    sources: ['main'],
+    sinks: ['crm'],
+    exports: [],
+    backups: [],
+    destinations: ['ops', 'pager'],
+  });
+  expect(await messages('ops', 'failed')).toBe(2);
+  expect(await messages('pager', 'failed')).toBe(0);
 });
 
 test('the queue is up until it is known to be down', async () => {

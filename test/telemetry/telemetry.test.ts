@@ -15,6 +15,7 @@ function telemetry(write: (text: string) => void, subscribers: readonly ((event:
     pollDueAt: async () => undefined,
     exports: ['nightly'],
     backups: ['daily'],
+    destinations: [],
     exportRuns: async () => ({ madeAt: undefined, dueAt: undefined, bytes: undefined, failures: 0 }),
     log: { level: 'info', format: 'json', stream: { write } },
     subscribers,

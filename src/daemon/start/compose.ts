@@ -237,16 +237,17 @@ function openTelemetry(
   });
 }
 
-/** Returns the names of the sources, sinks, exports and backups that get metrics. */
+/** Returns the names of the sources, sinks, exports, backups and destinations of alerts that get metrics. */
 export function namesOf(
   config: Config,
   role: Role,
-): Pick<TelemetryOptions, 'sources' | 'sinks' | 'exports' | 'backups'> {
+): Pick<TelemetryOptions, 'sources' | 'sinks' | 'exports' | 'backups' | 'destinations'> {
   return {
     // A worker polls no source, and series that stay at 0 would look like failing polls.
     sources: role.kind === 'worker' ? [] : config.sources.map(({ name }) => name),
     sinks: enabledSinks(config).map(({ name }) => name),
     exports: role.kind === 'run' ? config.exports.map(({ name }) => name) : [],
     backups: role.kind === 'run' ? config.backups.map(({ name }) => name) : [],
+    destinations: role.kind === 'run' ? Object.keys(config.alerts.to) : [],
   };
 }
