@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { type Container, type Deployment, manifestsIn, type Pod, readManifest } from './manifests.ts';
 import { loadWithSecrets } from './written-config.ts';
 
@@ -175,3 +176,64 @@ test.each(['one-process', 'with-workers'])(
     expect(images).toEqual([{ name: 'leadsync', newTag: packaged.version }]);
   },
 );
+
+test('the Service leads to the pages of the poller, although it is not ready', () => {
+  const { spec } = readManifest<{
+    spec: { selector: object; publishNotReadyAddresses: boolean; ports: { targetPort: string }[] };
+  }>('one-process/service.yaml');
+  expect(poller.spec.template.metadata.labels).toMatchObject(spec.selector);
+  expect(workers.spec.template.metadata.labels).not.toMatchObject(spec.selector);
+  expect(spec.ports.map(({ targetPort }) => targetPort)).toEqual(
+    containerOf(poller).ports.map(({ name }) => name),
+  );
+  expect(spec.publishNotReadyAddresses).toBe(true);
+});
+
+describe('for the Prometheus Operator', () => {
+  const { groups } = parse(
+    readFileSync(join(import.meta.dirname, '../../config/monitoring/alerts.yaml'), 'utf8'),
+  );
+
+  test('a monitor scrapes the poller and the workers with the token, as the job that the rules name', () => {
+    const { spec } = readManifest<{
+      spec: {
+        jobLabel: string;
+        selector: { matchLabels: object };
+        podMetricsEndpoints: {
+          port: string;
+          authorization: { credentials: { name: string; key: string } };
+        }[];
+      };
+    }>('prometheus-operator/pod-monitor.yaml');
+    const secret = readManifest<{ metadata: { name: string }; stringData: object }>(
+      'one-process/secret.example.yaml',
+    );
+    const down = groups[0].rules.find(({ alert }: { alert: string }) => alert === 'LeadsyncDown');
+    for (const deployment of [poller, workers]) {
+      const { labels } = deployment.spec.template.metadata;
+      expect(labels).toMatchObject(spec.selector.matchLabels);
+      expect(down.expr).toContain(`job="${labels[spec.jobLabel]}"`);
+      expect(containerOf(deployment).ports.map(({ name }) => name)).toEqual(
+        spec.podMetricsEndpoints.map(({ port }) => port),
+      );
+    }
+    const [{ credentials }] = spec.podMetricsEndpoints.map(({ authorization }) => authorization) as [
+      { credentials: { name: string; key: string } },
+    ];
+    expect(credentials.name).toBe(secret.metadata.name);
+    expect(Object.keys(secret.stringData)).toContain(credentials.key);
+  });
+
+  test('the rules are those of config/monitoring', () => {
+    const rules = readManifest<{ kind: string; spec: object }>('prometheus-operator/rules.yaml');
+    expect(rules).toMatchObject({ kind: 'PrometheusRule', spec: { groups } });
+    expect(groups[0].rules.length).toBeGreaterThan(10);
+  });
+
+  test('the folder names each of its manifests', () => {
+    const { resources } = readManifest<{ resources: string[] }>('prometheus-operator/kustomization.yaml');
+    expect(resources.map((file) => `prometheus-operator/${file}`).sort()).toEqual(
+      manifestsIn('prometheus-operator').sort(),
+    );
+  });
+});

