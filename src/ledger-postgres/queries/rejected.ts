@@ -21,8 +21,9 @@ export async function rejected(
 }
 
 /** Returns the text of a rejected lead; undefined if no rejected lead has this id. */
-export function rejectedText(tx: Transaction, id: number): Promise<RejectedText | undefined> {
-  return tx.first(TEXT, [id]);
+export async function rejectedText(tx: Transaction, id: number): Promise<RejectedText | undefined> {
+  const row = await tx.first(TEXT, [id]);
+  return row && { ...toRejection(row), raw: row.raw };
 }
 
 type Row = Omit<StoredRejection, 'rejected_at' | 'last_rejected_at' | 'resolved_at'> & {
@@ -40,15 +41,17 @@ function toRejection(row: Row): StoredRejection {
   };
 }
 
+const COLUMNS = `r.rejected_id, r.source, r.lead_id::text AS lead_id, r.path, r.reason, r.poll_id, first.started_at AS rejected_at, r.last_poll_id,
+     last.started_at AS last_rejected_at, r.resolved_at, n.state`;
+const POLLS_AND_STATE = `JOIN _polls first ON first.poll_id = r.poll_id JOIN _polls last ON last.poll_id = r.last_poll_id
+   CROSS JOIN LATERAL (SELECT CASE WHEN r.resolved_at IS NOT NULL THEN 'resolved'
+     WHEN r.last_poll_id < (SELECT o.complete_poll FROM _sources o WHERE o.source = r.source) THEN 'gone' ELSE 'open' END AS state) n`;
 const NEWEST = statement<Row>(
   'rejected-before',
-  `SELECT r.rejected_id, r.source, r.lead_id::text AS lead_id, r.path, r.reason, r.poll_id, first.started_at AS rejected_at, r.last_poll_id,
-     last.started_at AS last_rejected_at, r.resolved_at, n.state
+  `SELECT ${COLUMNS}
    FROM (SELECT rejected_id, source, lead_id, path, reason, poll_id, last_poll_id, resolved_at FROM _rejected_leads WHERE rejected_id < $1
      ORDER BY rejected_id DESC LIMIT $5) r
-   JOIN _polls first ON first.poll_id = r.poll_id JOIN _polls last ON last.poll_id = r.last_poll_id
-   CROSS JOIN LATERAL (SELECT CASE WHEN r.resolved_at IS NOT NULL THEN 'resolved'
-     WHEN r.last_poll_id < (SELECT o.complete_poll FROM _sources o WHERE o.source = r.source) THEN 'gone' ELSE 'open' END AS state) n
+   ${POLLS_AND_STATE}
    WHERE ($2::text IS NULL OR r.source = $2) AND ($3::text IS NULL OR n.state = $3) ORDER BY r.rejected_id DESC LIMIT $4`,
 );
 /** The last row that was read, if there may be more. */
@@ -56,7 +59,7 @@ const LAST_READ = statement<{ rejected_id: number }>(
   'last-rejected-read',
   'SELECT rejected_id FROM _rejected_leads WHERE rejected_id < $1 ORDER BY rejected_id DESC OFFSET $2 LIMIT 1',
 );
-const TEXT = statement<RejectedText>(
+const TEXT = statement<Row & { raw: string }>(
   'rejected-text',
-  'SELECT rejected_id, source, lead_id::text AS lead_id, path, reason, raw FROM _rejected_leads WHERE rejected_id = $1',
+  `SELECT ${COLUMNS}, r.raw FROM _rejected_leads r ${POLLS_AND_STATE} WHERE r.rejected_id = $1`,
 );

@@ -68,11 +68,11 @@ export function rejectedContract(store: () => OpenLedger): void {
       const [row] = (await on.ledger.rejected({ state: 'open' }, { limit: 1 })).rows;
       const id = row?.rejected_id ?? 0;
       expect(await on.ledger.rejectedText(id)).toEqual({
-        rejected_id: id,
-        source: 'main',
+        ...row,
         lead_id: '8',
         path: 'client_name',
         reason: 'is no text',
+        state: 'open',
         raw: aLead({ id: 8, client_name: 5 }),
       });
       expect(await on.ledger.rejectedText(1_000_000)).toBeUndefined();
