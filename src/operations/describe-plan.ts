@@ -39,7 +39,7 @@ function describePlannedSink(sink: PlannedSink): string {
     case 'renamed':
       return `sink ${name} was ${sink.formerly}: its deliveries continue${alteredPart(sink.options)}${pendingPart(sink.pending)}`;
     case 'removed':
-      return `sink ${name} is ${sink.disabled ? 'disabled' : 'gone'}: ${keptPart(name, sink.pending)}`;
+      return `sink ${name} is ${sink.disabled ? 'disabled' : 'gone'}: ${keptPart(sink)}`;
     case 'altered':
       return `sink ${name}: ${sink.options.join(', ')}, from its next attempt on${pendingPart(sink.pending)}${keepingPart(sink.routing)}${routingPart(sink.routing)}${leftOutPart(sink)}`;
   }
@@ -57,10 +57,12 @@ function describePlannedExport(planned: PlannedExport): string {
   }
 }
 
-function keptPart(name: string, pending: number): string {
-  if (pending === 0) return 'it is owed nothing';
+function keptPart({ name, pending, dead }: Extract<PlannedSink, { kind: 'removed' }>): string {
+  const kept = dead === 0 ? '' : `${countOf(dead, 'dead delivery')} ${dead === 1 ? 'stays' : 'stay'}`;
+  if (pending === 0) return kept === '' ? 'it is owed nothing' : `nothing is pending, and ${kept}`;
   const them = pending === 1 ? 'it' : 'them';
-  return `${countOf(pending, 'pending delivery')} kept until it is back; \`leadsync forget ${name}\` skips ${them}`;
+  const waiting = `${countOf(pending, 'pending delivery')} kept until it is back; \`leadsync forget ${name}\` skips ${them}`;
+  return kept === '' ? waiting : `${waiting}; ${kept}`;
 }
 
 function backfillPart(

@@ -49,8 +49,14 @@ export type PlannedSink =
       readonly options: readonly string[];
       readonly pending: number;
     }
-  /** `disabled`: whether the sink is still in the configuration, but disabled. */
-  | { readonly kind: 'removed'; readonly name: string; readonly disabled: boolean; readonly pending: number }
+  /** `disabled`: whether the sink is still in the configuration, but disabled. `dead`: number of dead deliveries, which stay. */
+  | {
+      readonly kind: 'removed';
+      readonly name: string;
+      readonly disabled: boolean;
+      readonly pending: number;
+      readonly dead: number;
+    }
   | {
       readonly kind: 'altered';
       readonly name: string;
@@ -179,9 +185,9 @@ function planSinks(last: LastDeclaration, config: Config, exact: Changes | undef
     ...enabled
       .flatMap((sink) => planSink(sink, known, leads, exact))
       .map((planned) => withUnknownFormer(planned, enabled, leaving)),
-    ...removed.map(({ name, pending }): PlannedSink => {
+    ...removed.map(({ name, pending, dead }): PlannedSink => {
       const disabled = config.sinks.some((sink) => sink.name === name);
-      return { kind: 'removed', name, disabled, pending };
+      return { kind: 'removed', name, disabled, pending, dead };
     }),
   ];
 }

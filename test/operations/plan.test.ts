@@ -5,7 +5,7 @@ import { planOf } from '../../src/operations/plan.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import { Install } from '../cli/an-install.ts';
 
-const crm = { pending: 0, missed: 0, config: undefined };
+const crm = { pending: 0, dead: 0, missed: 0, config: undefined };
 const main = { name: 'main', leads: 200, config: undefined, origin: undefined };
 
 function plannedFor(formerly: string, last: Record<string, boolean>): string {
@@ -41,6 +41,21 @@ test('a rename to the name of another sink is refused, whether that one is remov
   ])
     expect(plannedFor('crm', last)).toMatch(new RegExp(`^source main .*\n${refused}$`));
   expect(plannedFor('crm', { crm: false, customers: true })).not.toContain('renamed');
+});
+
+test.each([
+  [{}, 'it is owed nothing'],
+  [{ dead: 224 }, 'nothing is pending, and 224 dead deliveries stay'],
+  [
+    { pending: 2, dead: 1 },
+    '2 pending deliveries kept until it is back; `leadsync forget crm` skips them; 1 dead delivery stays',
+  ],
+])('a removed sink with %j keeps its deliveries', (counts, kept) => {
+  const install = new Install({ sinks: {} });
+  const config = loadConfig(install.configFile, { sinkTypes, env: {} });
+  const sinks = [{ ...crm, ...counts, name: 'crm', active: true, nameInIds: 'crm' }];
+  const lines = describePlan(planOf({ sources: [main], sinks, exports: [] }, config));
+  expect(lines).toContain(`sink crm is gone: ${kept}`);
 });
 
 describe('what a backfill costs of the daily limit of its destination', () => {

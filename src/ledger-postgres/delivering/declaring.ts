@@ -99,7 +99,8 @@ export async function lastDeclaration(tx: Transaction): Promise<LastDeclaration>
   const sinks = [];
   for (const { name, active, nameInIds, config, counts, owedThrough, health } of await countedSinks(tx)) {
     const missed = active ? 0 : ((await tx.first(MISSED, [owedThrough]))?.missed ?? 0);
-    sinks.push({ name, active, nameInIds, config, pending: counts.pending, missed, quota: health.quota });
+    const { pending, dead } = counts;
+    sinks.push({ name, active, nameInIds, config, pending, dead, missed, quota: health.quota });
   }
   return {
     sources: sources.map(({ config, origin, ...row }) => ({

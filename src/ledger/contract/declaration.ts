@@ -49,6 +49,8 @@ export interface LastDeclaration {
     readonly nameInIds: string;
     readonly config: string | undefined;
     readonly pending: number;
+    /** The number of dead deliveries. They stay when the sink is removed. */
+    readonly dead: number;
     /**
      * The number of leads that the sink has missed: those that were new or changed while it was not declared, and those that an unfinished
      * backfill has not reached. 0 for a declared sink.

@@ -79,6 +79,7 @@ export class Declaring {
         nameInIds,
         config,
         pending: counts.pending,
+        dead: counts.dead,
         missed: active ? 0 : (this.#sql.missed.get(owedThrough) ?? 0),
         quota: health.quota,
       })),

@@ -171,7 +171,15 @@ export function declaringContract(store: () => OpenLedger): void {
       expect(await on.ledger.lastDeclaration()).toEqual({
         sources: [{ name: 'main', config: '{"base_url":"b"}', leads: 3 }],
         sinks: [
-          { name: 'crm', active: false, nameInIds: 'crm', config: '{"url":"a"}', pending: 2, missed: 2 },
+          {
+            name: 'crm',
+            active: false,
+            nameInIds: 'crm',
+            config: '{"url":"a"}',
+            pending: 2,
+            dead: 0,
+            missed: 2,
+          },
         ],
       });
     });
