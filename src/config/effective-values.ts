@@ -109,7 +109,7 @@ class ValueCollector {
   }
 
   #entries(schema: JsonSchema, value: unknown, path: Path): void {
-    const forms = alternativesOf(schema);
+    const forms = formsOf(schema, value);
     const known = forms.flatMap(({ properties }) => Object.keys(properties ?? {}));
     const keys = new Set([...known, ...(isComposite(value) ? Object.keys(value) : [])]);
     for (const key of keys) {
@@ -206,6 +206,24 @@ function maskCredentials(value: string): string {
 function alternativesOf(schema: JsonSchema): JsonSchema[] {
   const choices = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])];
   return [schema, ...choices.filter(isSchema).flatMap(alternativesOf)];
+}
+
+/**
+ * Returns the alternatives that describe a value. If alternatives differ by `type`, such as the destinations of an export, returns only the
+ * one with the value's `type`, because the options and defaults of the others are not in effect.
+ */
+function formsOf(schema: JsonSchema, value: unknown): JsonSchema[] {
+  const forms = alternativesOf(schema);
+  const type = isComposite(value) && 'type' in value ? value.type : undefined;
+  const typed = forms.filter((form) => typeOf(form) !== undefined);
+  if (!typed.some((form) => typeOf(form) === type)) return forms;
+  return forms.filter((form) => [undefined, type].includes(typeOf(form)));
+}
+
+/** Returns the only value that a schema allows for `type`; undefined if it allows several. */
+function typeOf({ properties }: JsonSchema): unknown {
+  const type = properties?.['type'];
+  return isSchema(type) ? type.const : undefined;
 }
 
 /** Returns the schema of a list's items, or an empty schema if none is known. */

@@ -122,6 +122,27 @@ describe('a value in force', () => {
     );
   });
 
+  test.each([
+    [
+      'exports',
+      '{ type: directory, directory: ./out, every: 1d }',
+      ['directory', 'tables', 'format', 'rows'],
+    ],
+    ['backups', '{ type: directory, directory: ./out, every: 1d }', ['directory']],
+    ['exports', '{ type: s3, bucket: b, every: 1d }', ['bucket', 'prefix', 'path_style', 'tables', 'rows']],
+    ['backups', '{ type: s3, bucket: b, every: 1d }', ['bucket', 'prefix', 'path_style', 'checksums']],
+  ])('of %s: %s is one of its own type', (section, entry, options) => {
+    const values = describeText(`${SOURCE}${section}: { daily: ${entry} }\n`);
+    const paths = values.map(({ path }) => path).filter((path) => path.startsWith(section));
+    expect(paths).toEqual(expect.arrayContaining(options.map((option) => `${section}.daily.${option}`)));
+    const isBucket = entry.includes('s3');
+    expect(paths.includes(`${section}.daily.directory`)).toBe(!isBucket);
+    expect(paths.includes(`${section}.daily.checksums`)).toBe(isBucket);
+    expect(values.find(({ path }) => path === 'exports.daily.format')?.value).toBe(
+      section === 'exports' ? 'parquet' : undefined,
+    );
+  });
+
   test('by cron is not shown beside an interval', () => {
     const text = `${SOURCE}    poll: { cron: "*/5 * * * *" }\n`;
     expect(shown('sources.main.poll.cron', text)).toBe('*/5 * * * *  (FILE:6)');
