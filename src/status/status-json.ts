@@ -149,6 +149,7 @@ function sinkFacts(view: SinkView) {
   return {
     sink: name,
     type: config?.type.type ?? null,
+    formerly: config?.formerly ?? null,
     pending: status?.pending ?? 0,
     retrying: status?.retrying?.deliveries ?? 0,
     replays_pending: status?.replays ?? 0,

@@ -120,7 +120,10 @@ test('a sink is described for the period that is asked for, a day if none is', a
   ]);
   expect(await get('/sinks/nobody')).toMatchObject({
     status: 404,
-    body: { error: { code: 'unknown-sink' } },
+    body: { error: { code: 'unknown-sink', message: 'There is no sink "nobody".' } },
+  });
+  expect((await get('/sinks/hub')).body).toMatchObject({
+    error: { message: 'There is no sink "hub": it was renamed to crm.' },
   });
   expect((await get('/sinks/crm?period=2h')).status).toBe(400);
 });

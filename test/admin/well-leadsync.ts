@@ -23,6 +23,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
   const sink = {
     sink: 'crm',
     type: 'webhook',
+    formerly: 'hub',
     state: 'healthy' as const,
     reason: null,
     since: null,

@@ -29,7 +29,7 @@ async function aRunningLeadsync(more: Readonly<Record<string, unknown>> = {}) {
       },
     },
     sinks: {
-      crm: { type: 'webhook', url: receiver.url, secret: SECRET },
+      crm: { type: 'webhook', url: receiver.url, secret: SECRET, formerly: 'hub' },
       drop: { type: 'csv', directory: './drop', batch: { wait: '1s' } },
     },
     ...more,
@@ -180,6 +180,9 @@ test('an unknown name is answered with the names that exist', async () => {
   expect(await ask('/deliveries?sink=cmr')).toMatchObject({
     status: 404,
     body: { error: { code: 'unknown-sink', hint: 'The sinks are: crm, drop.' } },
+  });
+  expect((await ask('/deliveries?sink=hub')).body).toMatchObject({
+    error: { message: 'There is no sink "hub": it was renamed to crm.' },
   });
   expect(await ask('/leads?lead=9999999999999999999')).toMatchObject({
     status: 400,

@@ -215,7 +215,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
         response: responses(ReplayCancellation, 404),
       },
     },
-    async ({ params: { sink } }) => (await operations.cancelReplays(sink)) ?? noSuchSink(sink),
+    async ({ params: { sink } }) => (await operations.cancelReplays(sink)) ?? noSuchSink(sink, operations),
   );
   app.post(
     '/sources/:source/poll',
@@ -250,7 +250,9 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
       },
     },
     async ({ params: { sink }, body }) =>
-      (await operations.pause(sink, body?.reason ?? DEFAULT_PAUSE_REASON)) ? { sink } : noSuchSink(sink),
+      (await operations.pause(sink, body?.reason ?? DEFAULT_PAUSE_REASON))
+        ? { sink }
+        : noSuchSink(sink, operations),
   );
   app.post(
     '/sinks/:sink/resume',
@@ -266,7 +268,8 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
         response: responses(Changed, 404),
       },
     },
-    async ({ params: { sink } }) => ((await operations.resume(sink)) ? { sink } : noSuchSink(sink)),
+    async ({ params: { sink } }) =>
+      (await operations.resume(sink)) ? { sink } : noSuchSink(sink, operations),
   );
   app.post(
     '/sinks/:sink/test',
@@ -280,7 +283,7 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
         response: responses(TestResult, 404),
       },
     },
-    async ({ params: { sink } }) => (await operations.test(sink)) ?? noSuchSink(sink),
+    async ({ params: { sink } }) => (await operations.test(sink)) ?? noSuchSink(sink, operations),
   );
   app.post(
     '/reload',

@@ -1,3 +1,4 @@
+import type { Operations } from '../contract/operations.ts';
 import { RequestError } from '../contract/request-error.ts';
 
 /** Rejects a request for a lead that no listing contained. @throws RequestError with status 404 */
@@ -20,14 +21,11 @@ export function noSuchVersion(source: string, lead: string, version: number): ne
   );
 }
 
-/** Rejects a request for an unknown sink. @throws RequestError with status 404 */
-export function noSuchSink(sink: string): never {
-  throw new RequestError(
-    404,
-    'unknown-sink',
-    `There is no sink "${sink}".`,
-    '/api/v1/sinks lists the sinks.',
-  );
+/** Rejects a request for an unknown sink. Names the new name of a renamed sink. @throws RequestError with status 404 */
+export async function noSuchSink(sink: string, operations: Pick<Operations, 'sinks'>): Promise<never> {
+  const renamed = (await operations.sinks()).find(({ formerly }) => formerly === sink);
+  const what = `There is no sink "${sink}"${renamed ? `: it was renamed to ${renamed.sink}.` : '.'}`;
+  throw new RequestError(404, 'unknown-sink', what, '/api/v1/sinks lists the sinks.');
 }
 
 /** Rejects a request for an unknown source. @throws RequestError with status 404 */

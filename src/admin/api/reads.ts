@@ -150,7 +150,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
     },
     async ({ params: { sink }, query: { period } }) => {
       const detail = await operations.sink(sink, period);
-      if (detail === undefined) return noSuchSink(sink);
+      if (detail === undefined) return noSuchSink(sink, operations);
       return may('configuration') ? detail : withoutOrigins(detail);
     },
   );

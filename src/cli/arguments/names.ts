@@ -6,14 +6,34 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import type { ShowCommand } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
-/** Returns every sink that a command may name: those in the configuration and those in the ledger. */
-export function sinkNames(config: LedgerConfig, { sinks }: Pick<LedgerStatus, 'sinks'>): string[] {
+/** Returns the sinks in the configuration and those in the ledger. */
+function sinkNames(config: Pick<LedgerConfig, 'sinks'>, { sinks }: Pick<LedgerStatus, 'sinks'>): string[] {
   return [...new Set([...config.sinks.map(({ name }) => name), ...sinks.map(({ sink }) => sink)])];
 }
 
 /** Returns every source that a command may name: those in the configuration and those in the ledger. */
 export function sourceNames(config: LedgerConfig, { sources }: Pick<LedgerStatus, 'sources'>): string[] {
   return [...new Set([...config.sources.map(({ name }) => name), ...sources.map(({ source }) => source)])];
+}
+
+/**
+ * Refuses an unknown sink. `status` is absent for a command that needs the sink's options: only the configuration has those.
+ * @throws CommandFailure with the new name of a renamed sink, or with the most similar name, and the list of names
+ */
+export function requireSink(
+  name: string | undefined,
+  config: Pick<LedgerConfig, 'sinks'>,
+  status: Pick<LedgerStatus, 'sinks'> = { sinks: [] },
+): void {
+  const known = sinkNames(config, status);
+  const renamed = config.sinks.find(({ formerly }) => formerly === name);
+  if (name === undefined || renamed === undefined || known.includes(name)) requireName('sink', name, known);
+  else
+    throw new CommandFailure(
+      ExitCode.usage,
+      `There is no sink "${printable(name)}": it was renamed to ${printable(renamed.name)}.`,
+      `The sinks are: ${known.join(', ')}.`,
+    );
 }
 
 /** Refuses an unknown sink, source or export. @throws CommandFailure with the most similar name and the list of names */

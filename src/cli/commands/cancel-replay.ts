@@ -1,4 +1,4 @@
-import { requireName, sinkNames, sinkNotInLedger } from '../arguments/names.ts';
+import { requireSink, sinkNotInLedger } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandFormatter, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
@@ -13,7 +13,7 @@ export const command = defineCommand<{ dryRun?: boolean }>({
   run: async (options, surroundings, [sink = '']) => {
     const config = ledgerConfigOf(options, surroundings);
     return withLedger(config, surroundings, async (ledger) => {
-      requireName('sink', sink, sinkNames(config, await ledger.status()));
+      requireSink(sink, config, await ledger.status());
       const result = await (options.dryRun ? ledger.cancellable(sink) : ledger.cancelReplays(sink));
       if (result === undefined) throw sinkNotInLedger(sink, commandFormatter(options, surroundings));
       surroundings.stdout.write(`${cancellationText(result, sink, !options.dryRun)}\n`);

@@ -16,7 +16,7 @@ import {
   readLimit,
   requireOrder,
 } from '../arguments/filter.ts';
-import { requireName, sinkNames, sourceNames } from '../arguments/names.ts';
+import { requireName, requireSink, sourceNames } from '../arguments/names.ts';
 import { paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
@@ -57,7 +57,7 @@ export const command = defineCommand<Options>({
     const { state: states, limit, before } = options;
     const found = await withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
-      requireName('sink', options.sink, sinkNames(config, status));
+      requireSink(options.sink, config, status);
       requireName('source', options.source, sourceNames(config, status));
       if (before !== undefined) await requireDelivery(before, ledger);
       const all = await ledger.deliveries({ ...filterOf(options), states }, { limit: limit + 1, before });

@@ -13,7 +13,7 @@ import {
   requireOrder,
 } from '../arguments/filter.ts';
 import { readIds } from '../arguments/ids.ts';
-import { requireName, sinkNames, sourceNames } from '../arguments/names.ts';
+import { requireName, requireSink, sourceNames } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { type ConfirmOptions, confirmAction } from '../shell/confirm.ts';
@@ -48,7 +48,7 @@ export const command = defineCommand<Options>({
     const filter = await selectionOf(options, given, surroundings);
     return withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
-      requireName('sink', options.sink, sinkNames(config, status));
+      requireSink(options.sink, config, status);
       requireName('source', options.source, sourceNames(config, status));
       const { stdout, stderr } = surroundings;
       const totals = await ledger.discardable(filter);

@@ -3,7 +3,7 @@ import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import type { DestinationField } from '../../sinks/destination.ts';
 import { SinkUnavailable } from '../../sinks/sink-unavailable.ts';
-import { requireName } from '../arguments/names.ts';
+import { requireSink } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf, widthOf } from '../shell/context.ts';
@@ -22,11 +22,7 @@ export const command = defineCommand<{ json?: boolean }>({
   run: async (options, surroundings, [name = '']) => {
     const config = configOf(options, surroundings);
     const { clock, stdout } = surroundings;
-    requireName(
-      'sink',
-      name,
-      config.sinks.map((sink) => sink.name),
-    );
+    requireSink(name, config);
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     const fields = await fieldsOfDestination(config, name, { clock, signal: stop.signal })
       .catch((error) => {

@@ -1,6 +1,6 @@
 import { countOf } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
-import { requireName, sinkNames } from '../arguments/names.ts';
+import { requireSink } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { type ConfirmOptions, confirmAction } from '../shell/confirm.ts';
@@ -20,7 +20,7 @@ export const command = defineCommand<ConfirmOptions>({
     const config = ledgerConfigOf(options, surroundings);
     const { stdout } = surroundings;
     return withLedger(config, surroundings, async (ledger) => {
-      requireName('sink', sink, sinkNames(config, await ledger.status()));
+      requireSink(sink, config, await ledger.status());
       if (config.sinks.some(({ name, enabled }) => name === sink && enabled)) throw stillConfigured(sink);
       const pending = await ledger.forgettable(sink);
       if (pending === undefined) throw notAppliedYet(sink, commandFormatter(options, surroundings)('reload'));

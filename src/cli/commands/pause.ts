@@ -1,6 +1,6 @@
 import { printMomentAndAge } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
-import { requireName, sinkNames, sinkNotInLedger } from '../arguments/names.ts';
+import { requireSink, sinkNotInLedger } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandFormatter, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
@@ -14,7 +14,7 @@ export const command = defineCommand<{ reason: string }>({
     const config = ledgerConfigOf(options, surroundings);
     const before = await withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
-      requireName('sink', sink, sinkNames(config, status));
+      requireSink(sink, config, status);
       if (!(await ledger.pause(sink, options.reason)))
         throw sinkNotInLedger(sink, commandFormatter(options, surroundings));
       return status.sinks.find((known) => known.sink === sink)?.health;

@@ -7,7 +7,7 @@ import { notOwed, previewNote, preview as previewOf } from '../../operations/pre
 import { printable, printableLines, printJson } from '../../platform/text/printable.ts';
 import type { Preview } from '../../sinks/sink.ts';
 import { readLeadId } from '../arguments/filter.ts';
-import { requireName, sourceNames } from '../arguments/names.ts';
+import { requireName, requireSink, sourceNames } from '../arguments/names.ts';
 import { unknownLead } from '../arguments/unknown-lead.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
@@ -41,11 +41,7 @@ export const command = defineCommand<Options>({
     const config = configOf(options, surroundings);
     const { clock, stdout, stderr } = surroundings;
     const command = commandFormatter(options, surroundings);
-    requireName(
-      'sink',
-      name,
-      config.sinks.map((one) => one.name),
-    );
+    requireSink(name, config);
     const sink = config.sinks.find((one) => one.name === name) as SinkConfig;
     const found = await withLedger(config, surroundings, async (ledger) => {
       requireName('source', source, sourceNames(config, await ledger.status()));

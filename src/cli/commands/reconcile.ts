@@ -4,7 +4,7 @@ import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { countOf, printCount } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { SinkUnavailable } from '../../sinks/sink-unavailable.ts';
-import { requireName, sinkNotInLedger } from '../arguments/names.ts';
+import { requireSink, sinkNotInLedger } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { commandFormatter, configOf, withLedger } from '../shell/context.ts';
@@ -33,11 +33,7 @@ export const command = defineCommand<Options>({
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);
     const { sinks } = config;
-    requireName(
-      'sink',
-      options.sink,
-      sinks.map(({ name }) => name),
-    );
+    requireSink(options.sink, config);
     const configured = sinks.find(({ name }) => name === options.sink) as (typeof sinks)[number];
     const { clock, stdout } = surroundings;
     const sink = openSink(configured, clock);

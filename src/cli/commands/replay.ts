@@ -16,7 +16,7 @@ import {
   requireOrder,
 } from '../arguments/filter.ts';
 import { readIds } from '../arguments/ids.ts';
-import { requireName, sinkNames, sinkNotInLedger, sourceNames } from '../arguments/names.ts';
+import { requireName, requireSink, sinkNotInLedger, sourceNames } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { type ConfirmOptions, confirmAction } from '../shell/confirm.ts';
@@ -58,7 +58,7 @@ export const command = defineCommand<Options>({
     const config = ledgerConfigOf(options, surroundings);
     return withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
-      requireName('sink', options.sink, sinkNames(config, status));
+      requireSink(options.sink, config, status);
       requireName('source', options.source, sourceNames(config, status));
       if (!status.sinks.some(({ sink }) => sink === options.sink))
         throw sinkNotInLedger(options.sink, commandFormatter(options, surroundings));

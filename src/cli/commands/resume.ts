@@ -1,6 +1,6 @@
 import type { SinkStatus } from '../../ledger/contract/status-rows.ts';
 import { countOf } from '../../platform/text/human-readable.ts';
-import { requireName, sinkNames, sinkNotInLedger } from '../arguments/names.ts';
+import { requireSink, sinkNotInLedger } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandFormatter, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
@@ -12,7 +12,7 @@ export const command = defineCommand({
     const config = ledgerConfigOf(options, surroundings);
     const before = await withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
-      requireName('sink', sink, sinkNames(config, status));
+      requireSink(sink, config, status);
       if (!(await ledger.resume(sink))) throw sinkNotInLedger(sink, commandFormatter(options, surroundings));
       return status.sinks.find((known) => known.sink === sink);
     });

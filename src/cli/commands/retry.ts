@@ -17,7 +17,7 @@ import {
   requireOrder,
 } from '../arguments/filter.ts';
 import { readIds } from '../arguments/ids.ts';
-import { requireName, sinkNames, sourceNames } from '../arguments/names.ts';
+import { requireName, requireSink, sourceNames } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { type ConfirmOptions, canAnswer, confirmAction } from '../shell/confirm.ts';
@@ -59,7 +59,7 @@ export const command = defineCommand<Options>({
     const config = ledgerConfigOf(options, surroundings);
     return withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
-      requireName('sink', options.sink, sinkNames(config, status));
+      requireSink(options.sink, config, status);
       requireName('source', options.source, sourceNames(config, status));
       const listed = options.ids === undefined ? undefined : await readIds(options.ids, surroundings.stdin);
       const filter = { ...filterOf(options), states: options.state, ids: listed };

@@ -3,7 +3,7 @@ import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printableLines, printJson } from '../../platform/text/printable.ts';
 import type { MissingPart } from '../../sinks/destination.ts';
 import { SinkUnavailable } from '../../sinks/sink-unavailable.ts';
-import { requireName } from '../arguments/names.ts';
+import { requireSink } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { commandFormatter, configOf } from '../shell/context.ts';
@@ -39,11 +39,7 @@ export const command = defineCommand<Options>({
       );
     const config = configOf(options, surroundings);
     const { clock, stdout } = surroundings;
-    requireName(
-      'sink',
-      name,
-      config.sinks.map((sink) => sink.name),
-    );
+    requireSink(name, config);
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     const command = commandFormatter(options, surroundings);
     const write = (line: string) => options.json || stdout.write(`${line}\n`);

@@ -8,7 +8,7 @@ import { findProblems } from '../../status/find-problems.ts';
 import { activityRequest, type Period, periods, sinkDetail } from '../../status/sink-detail.ts';
 import { statusJson, verdictJson } from '../../status/status-json.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
-import { requireName, sinkNames } from '../arguments/names.ts';
+import { requireSink } from '../arguments/names.ts';
 import { askRunningDaemon } from '../running/running-daemon.ts';
 import { paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';
@@ -89,7 +89,7 @@ async function showSink(
   const period = options.period ?? DEFAULT_PERIOD;
   const { status, activity } = await withLedger(config, surroundings, async (ledger) => {
     const known = await ledger.status();
-    requireName('sink', name, sinkNames(config, known));
+    requireSink(name, config, known);
     return { status: known, activity: await ledger.sinkActivity(name, activityRequest(period, now)) };
   });
   const view = allSinks(config, status).find((one) => one.name === name);

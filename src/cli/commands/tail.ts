@@ -2,7 +2,7 @@ import { followLedger } from '../../operations/follow-ledger.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printableLines } from '../../platform/text/printable.ts';
-import { requireName, sinkNames, sourceNames } from '../arguments/names.ts';
+import { requireName, requireSink, sourceNames } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { readableConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
@@ -38,7 +38,7 @@ export const command = defineCommand<Options>({
     const config = readableConfigOf(options, surroundings);
     await withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
-      requireName('sink', options.sink, sinkNames(config, status));
+      requireSink(options.sink, config, status);
       requireName('source', options.source, sourceNames(config, status));
     });
     if (options.showData) await recordAction(config, surroundings, 'reveal', { as: 'tail' });

@@ -1,7 +1,7 @@
 import { testSink as test } from '../../operations/test-sink.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
-import { requireName } from '../arguments/names.ts';
+import { requireSink } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { configOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
@@ -15,11 +15,7 @@ export const command = defineCommand<{ json?: boolean }>({
   declare: (command) => command.option('--json', 'print the result as JSON'),
   run: async (options, surroundings, [sink = '']) => {
     const config = configOf(options, surroundings);
-    requireName(
-      'sink',
-      sink,
-      config.sinks.map(({ name }) => name),
-    );
+    requireSink(sink, config);
     await recordAction(config, surroundings, 'test', { sink });
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     const { clock, stdout } = surroundings;

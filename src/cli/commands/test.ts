@@ -12,7 +12,7 @@ import { countOf } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import { readLeadId } from '../arguments/filter.ts';
-import { requireName } from '../arguments/names.ts';
+import { requireSink } from '../arguments/names.ts';
 import { unknownLead } from '../arguments/unknown-lead.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
@@ -71,8 +71,7 @@ export const command = defineCommand<Options>({
 /** Returns the configuration and the chosen sinks: the named sink, or else every sink with a mapping. @throws ConfigError, CommandFailure */
 function chosenSinks(sink: string | undefined, options: GlobalOptions, { env }: Surroundings) {
   const config = loadConfig(options.config, { sinkTypes, env, ignoreTests: true });
-  const names = config.sinks.map(({ name }) => name);
-  requireName('sink', sink, names);
+  requireSink(sink, config);
   const chosen = config.sinks.filter(
     ({ name, mapping }) => name === sink || (sink === undefined && mapping !== undefined),
   );

@@ -169,7 +169,9 @@ function sinkNamed(name: string, sinks: readonly SinkConfig[]): SinkConfig {
   const found = sinks.find((sink) => sink.name === name);
   if (found) return found;
   const hint = `The sinks are: ${sinks.map((sink) => sink.name).join(', ')}.`;
-  throw new RequestError(404, 'unknown-sink', `There is no sink "${name}".`, hint);
+  const renamed = sinks.find(({ formerly }) => formerly === name);
+  const what = `There is no sink "${name}"${renamed ? `: it was renamed to ${renamed.name}.` : '.'}`;
+  throw new RequestError(404, 'unknown-sink', what, hint);
 }
 
 /** Sink name in the delivery of a lead on which an expression is tried without a sink. */

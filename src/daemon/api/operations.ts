@@ -228,7 +228,8 @@ async function requireNames(
   if (sink === undefined && source === undefined) return;
   const status: LedgerStatus = await query('status');
   const { config } = parts.current;
-  requireName('sink', sink, allSinks(config, status));
+  const renamed = config.sinks.find(({ formerly }) => formerly === sink)?.name;
+  requireName('sink', sink, allSinks(config, status), renamed);
   requireName('source', source, viewSources(config, status));
 }
 
@@ -236,13 +237,15 @@ function requireName(
   kind: 'sink' | 'source',
   name: string | undefined,
   known: readonly { readonly name: string }[],
+  renamed?: string,
 ): void {
   if (name === undefined || known.some((one) => one.name === name)) return;
   const all =
     known.length === 0
       ? `There are no ${kind}s.`
       : `The ${kind}s are: ${known.map((one) => one.name).join(', ')}.`;
-  throw new RequestError(404, `unknown-${kind}`, `There is no ${kind} "${name}".`, all);
+  const what = `There is no ${kind} "${name}"${renamed === undefined ? '.' : `: it was renamed to ${renamed}.`}`;
+  throw new RequestError(404, `unknown-${kind}`, what, all);
 }
 
 function searchOf({ lead, since, until, ...search }: LeadSearch) {

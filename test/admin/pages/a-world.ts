@@ -149,6 +149,7 @@ function aSpeed(
 
 function theSinks(before: (ms: number) => string): SinkOverview[] {
   const idle = {
+    formerly: null,
     reason: null,
     since: null,
     problems: [],

@@ -471,6 +471,15 @@ describe('the page of a sink', () => {
     expect(await answer.text()).toContain(why);
   });
 
+  test('a former name leads to the sink’s new name', async () => {
+    pages.operations.sinkRows = pages.operations.sinkRows.map((sink) =>
+      sink.sink === 'crm' ? { ...sink, formerly: 'hub' } : sink,
+    );
+    const answer = await ask('/sinks/hub');
+    expect(answer.status).toBe(404);
+    expect(await answer.text()).toContain('has no sink “hub”: it was renamed to crm.');
+  });
+
   test.each([
     ['main:1', 404],
     ['main', 400],

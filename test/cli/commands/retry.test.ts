@@ -299,6 +299,21 @@ describe('leadsync pause and resume', () => {
     }
   });
 
+  test.each([[['pause', 'crm']], [['test-sink', 'crm']], [['deliveries', '--sink', 'crm']]])(
+    '%j with the former name of a sink says its new name',
+    async (args) => {
+      const hubspot = { type: 'csv', directory: './hubspot', formerly: 'crm' };
+      const install = new Install({ sinks: { hubspot } });
+      const ledger = await install.listed(1);
+      await ledger.declareSinks([{ name: 'hubspot', formerly: 'crm', events: ['created'], backfill: true }]);
+      const { code, stderr } = await install.run(args);
+      expect(stderr).toMatch(
+        /^There is no sink "crm": it was renamed to hubspot\.\nThe sinks are: hubspot(, drop)?\.\n$/,
+      );
+      expect(code).toBe(2);
+    },
+  );
+
   test.each([
     [['pause'], "missing required argument 'sink'"],
     [['pause', 'drup'], 'There is no sink "drup": did you mean "drop"?'],

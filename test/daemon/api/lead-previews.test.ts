@@ -22,7 +22,7 @@ const sinks = {
   },
   drop: { type: 'csv', directory: './drop' },
   later: { type: 'csv', directory: './later', enabled: false },
-  untouched: { ...webhook, region: 'AU' },
+  untouched: { ...webhook, region: 'AU', formerly: 'before' },
 };
 
 /** An installation with these sinks and leads, and what the operations of its pages work with. */
@@ -145,5 +145,8 @@ test('evaluates an expression for a lead or the sample lead, with the region of 
     status: 404,
     code: 'unknown-sink',
     hint: 'The sinks are: crm, drop, later, untouched.',
+  });
+  await expect(tried(phone, 42n, 'before')).rejects.toMatchObject({
+    message: 'There is no sink "before": it was renamed to untouched.',
   });
 });

@@ -109,12 +109,15 @@ export function sinkButtons(sink: SinkOverview, from: 'list' | 'page'): Content 
   ];
 }
 
-/** Sends the error page for a sink that is not in the configuration. */
-export function noSuchSink(site: Site, request: FastifyRequest, reply: FastifyReply, sink: string) {
+/** Sends the error page for a sink that is not in the configuration. Names the new name of a renamed sink. */
+export async function noSuchSink(site: Site, request: FastifyRequest, reply: FastifyReply, sink: string) {
+  const renamed = (await site.operations.sinks()).find(({ formerly }) => formerly === sink);
   return site.fail(request, reply, {
     title: 'No such sink',
-    what: `The configuration in force has no sink “${sink}”.`,
-    next: 'A reload may have removed or renamed it; see the page Sinks.',
+    what: `The configuration in force has no sink “${sink}”${renamed ? `: it was renamed to ${renamed.sink}` : ''}.`,
+    next: renamed
+      ? `See ${renamed.sink} on the page Sinks.`
+      : 'A reload may have removed or renamed it; see the page Sinks.',
     status: 404,
   });
 }
