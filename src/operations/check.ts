@@ -214,7 +214,7 @@ async function checkSink(
     const test =
       type.shownByTest &&
       `\`leadsync test-sink ${name}\` shows ${type.shownByTest}; a check cannot find this out.`;
-    return ['Deliveries can be made.', ...costs, ...(test ? [test] : [])].join(' ');
+    return [type.checked(options), ...costs, ...(test ? [test] : [])].join(' ');
   } finally {
     await sink.close();
   }

@@ -115,6 +115,8 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
    * have no such limit.
    */
   leadCost?(options: z.output<Options>, batchMax: number): LeadCost;
+  /** Returns what a successful `Sink.check` has shown, as a sentence. It says that nothing was sent, where the check sends nothing. */
+  checked(options: z.output<Options>): string;
   /** What only `Sink.test`, and not `Sink.check`, can show about a destination of this type, as a phrase: `whether …`. */
   readonly shownByTest?: string;
   /** Names of the options that are paths. A relative path is relative to the folder of the configuration. */

@@ -166,7 +166,10 @@ describe('what a future sink takes', () => {
     timeoutMs: 1000,
   };
   const setup = { option: 'door', question: '', standard: '', entry: () => '' };
-  const types = [{ type: 'castle', summary: '', options, defaults, setup, open: () => expect.fail() }];
+  const checked = () => '';
+  const types = [
+    { type: 'castle', summary: '', options, checked, defaults, setup, open: () => expect.fail() },
+  ];
   const castle = (more: string) => `${SOURCE}sinks:\n  c:\n    type: castle\n    ${more}\n`;
 
   test.each([

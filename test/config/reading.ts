@@ -31,6 +31,7 @@ const pigeon = defineSink({
   }),
   perLead: { note: { means: 'What it carries.' }, keeper: { means: 'Who waits for it.' } },
   paths: ['loft'],
+  checked: () => 'The loft exists.',
   defaults: { events: ['created'], batchMax: 3, batchWaitMs: 0, concurrency: 2, timeoutMs: 15_000 },
   setup: {
     option: 'loft',

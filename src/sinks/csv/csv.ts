@@ -42,6 +42,7 @@ export const csv = defineSink({
   options: csvOptions,
   paths: ['directory'],
   place: placeNames,
+  checked: () => 'Files can be written there.',
   defaults: {
     events: ['created'],
     batchMax: 1000,

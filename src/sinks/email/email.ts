@@ -42,6 +42,10 @@ export const email = defineSink({
         'The whole HTML. Put text from the lead into `html(…)`, which escapes it. Default: a table of the fields.',
     },
   },
+  checked: ({ server }) =>
+    new URL(server.reveal()).username === ''
+      ? 'Connected to the server; no email was sent.'
+      : 'Logged in to the server; no email was sent.',
   defaults: {
     events: ['created'],
     batchMax: 1,

@@ -29,6 +29,7 @@ export const exec = defineSink({
   paths: ['cwd'],
   faults: optionFaults,
   warnings: optionWarnings,
+  checked: () => 'The program was found; it was not started.',
   defaults: {
     events: ['created'],
     batchMax: 1000,

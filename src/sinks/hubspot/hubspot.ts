@@ -48,6 +48,7 @@ export const hubspot = defineSink({
     amount: REQUESTS[object],
     leads: Math.min(batchMax, MAX_INPUTS),
   }),
+  checked: () => 'The key is valid and the properties exist; nothing was written.',
   shownByTest: 'whether the key may write',
   defaults: {
     events: ['created'], // people edit the records

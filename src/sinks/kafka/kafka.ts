@@ -25,6 +25,7 @@ export const kafka = defineSink({
   place: ['brokers', 'topic'],
   faults: optionFaults,
   warnings: optionWarnings,
+  checked: () => 'The topic accepts records; none was written.',
   defaults: {
     events: ['created', 'erased'],
     batchMax: 500,

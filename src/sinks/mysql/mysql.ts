@@ -61,6 +61,7 @@ export const mysql = defineSink({
   options: mysqlOptions,
   fieldFault,
   place: ['prefix'],
+  checked: () => 'Logged in, with the rights to write; nothing was written.',
   defaults: {
     events: ['created', 'updated'],
     batchMax: 1000,

@@ -31,6 +31,7 @@ export const parquet = defineSink({
   options: parquetOptions,
   paths: ['directory'],
   place: placeNames,
+  checked: () => 'Files can be written there.',
   defaults: {
     events: ['created', 'updated'],
     batchMax: 10_000,

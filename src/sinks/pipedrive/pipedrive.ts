@@ -48,6 +48,7 @@ export const pipedrive = defineSink({
     leads: 1,
     limit: options.daily_tokens,
   }),
+  checked: () => 'The token is valid and the fields exist; nothing was written.',
   defaults: {
     events: ['created'], // people edit the records
     batchMax: 10, // after an interruption, leadsync has to search for each lead of the batch

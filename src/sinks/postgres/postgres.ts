@@ -67,6 +67,7 @@ export const postgres = defineSink({
   options: postgresOptions,
   fieldFault,
   place: ['schema'],
+  checked: () => 'Logged in, with the rights to write; nothing was written.',
   defaults: {
     events: ['created', 'updated'],
     batchMax: 1000,

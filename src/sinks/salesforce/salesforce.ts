@@ -45,6 +45,7 @@ export const salesforce = defineSink({
     amount: 2, // reads the leads by key, and upserts them
     leads: Math.min(batchMax, MAX_RECORDS),
   }),
+  checked: () => 'Logged in, and the fields exist; nothing was written.',
   defaults: {
     events: ['created'], // people edit the records
     batchMax: 200,

@@ -34,6 +34,8 @@ export const slack = defineSink({
   },
   place: ['api_url'],
   faults: optionFaults,
+  checked: ({ token }) =>
+    token ? 'Slack accepts the token; nothing was posted.' : 'Reachable; nothing was posted.',
   defaults: {
     events: ['created'],
     batchMax: 1,

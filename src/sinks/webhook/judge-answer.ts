@@ -19,7 +19,7 @@ const HINTS: Readonly<Record<number, string>> = {
   404: 'Check the path in `url`.',
   405: 'Check the path in `url`: the receiver does not accept POST there.',
   407: 'A proxy asks for credentials, and leadsync does not support proxies.',
-  410: 'The receiver says that it is gone for good. Correct `url`, or remove the sink. `leadsync resume` tries it again.',
+  410: 'The receiver answered 410 Gone. Correct `url`, or remove the sink. `leadsync resume` tries it again.',
   415: 'Check the path in `url`: the receiver does not accept application/json there.',
   429: 'The receiver asks for fewer requests: lower `concurrency`.',
 };

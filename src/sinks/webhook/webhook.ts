@@ -26,6 +26,7 @@ export const webhook = defineSink({
   type: 'webhook',
   summary: 'Posts leads as JSON to an address, signed by the Standard Webhooks scheme.',
   options: webhookOptions,
+  checked: () => 'Reachable; no request was sent.',
   defaults: {
     events: ['created', 'erased'],
     batchMax: 1,

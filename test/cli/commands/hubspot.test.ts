@@ -63,7 +63,7 @@ describe('setup', () => {
     expect(made.stdout).toBe(shown.stdout.replaceAll('missing ', 'made    ').replace(/Nothing.*\n/, ''));
     expect((await install.run(['setup', 'crm', '--yes'])).stdout).toBe('sink crm: nothing is missing.\n');
     expect((await install.run(['check'])).stdout).toContain(
-      'ok      sink crm: Deliveries can be made. Up to 100 new leads in one batch cost about 5 API requests.',
+      'ok      sink crm: The key is valid and the properties exist; nothing was written. Up to 100 new leads in one batch cost about 5 API requests.',
     );
   });
 
@@ -71,7 +71,7 @@ describe('setup', () => {
     const { install } = await anInstall({}, { limits: 'free' });
     await install.run(['setup', 'crm', '--yes']);
     expect((await install.run(['check'])).stdout).toMatch(
-      /sink crm: Deliveries can be made\. Up to 100 new leads in one batch cost about 5 of the 250,000 API requests a day, of which 249,9\d\d are left\. `leadsync test-sink crm` shows whether the key may write; a check cannot find this out\.\n/,
+      /sink crm: The key is valid and the properties exist; nothing was written\. Up to 100 new leads in one batch cost about 5 of the 250,000 API requests a day, of which 249,9\d\d are left\. `leadsync test-sink crm` shows whether the key may write; a check cannot find this out\.\n/,
     );
   });
 

@@ -46,7 +46,9 @@ describe('the commands for a pipedrive sink', () => {
     expect(stub.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
     await prepare(stub); // `setup --yes` would wait for Pipedrive's limits, and the clock of the install stands still
     expect((await install.run(['setup', 'crm', '--yes'])).stdout).toBe('sink crm: nothing is missing.\n');
-    expect((await install.run(['check'])).stdout).toContain('ok      sink crm: Deliveries can be made.');
+    expect((await install.run(['check'])).stdout).toContain(
+      'ok      sink crm: The token is valid and the fields exist; nothing was written.',
+    );
     expect((await install.run(['fields', 'crm'])).stdout).toMatch(/^lead\.title +title +varchar/m);
   });
 
@@ -56,7 +58,7 @@ describe('the commands for a pipedrive sink', () => {
     stub.useUpTokens(55_000);
     const { stdout } = await install.run(['check']);
     expect(stdout).toMatch(
-      /sink crm: Deliveries can be made\. Each new lead costs about 45 of the 60,000 tokens a day, of which 54,9\d\d are left\.\n/,
+      /sink crm: The token is valid and the fields exist; nothing was written\. Each new lead costs about 45 of the 60,000 tokens a day, of which 54,9\d\d are left\.\n/,
     );
   });
 

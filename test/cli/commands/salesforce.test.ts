@@ -70,7 +70,7 @@ describe('setup', () => {
     expect(made.stdout).toBe(shown.stdout.replaceAll('missing ', 'made    ').replace(/Nothing.*\n/, ''));
     expect((await install.run(['setup', 'crm', '--yes'])).stdout).toBe('sink crm: nothing is missing.\n');
     expect((await install.run(['check'])).stdout).toMatch(
-      /ok {6}sink crm: Deliveries can be made\. Up to 200 new leads in one batch cost about 2 of the 100,000 API requests a day, of which 99,\d{3} are left\./,
+      /ok {6}sink crm: Logged in, and the fields exist; nothing was written\. Up to 200 new leads in one batch cost about 2 of the 100,000 API requests a day, of which 99,\d{3} are left\./,
     );
   });
 

@@ -64,7 +64,9 @@ describe('leadsync setup', () => {
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
     await owner.query(stdout);
     expect((await asUser.run(['setup', 'warehouse'])).stdout).toBe('sink warehouse: nothing is missing.\n');
-    expect((await asUser.run(['check'])).stdout).toContain('ok      sink warehouse: Deliveries can be made.');
+    expect((await asUser.run(['check'])).stdout).toContain(
+      'ok      sink warehouse: Logged in, with the rights to write; nothing was written.',
+    );
     expect(await asUser.run(['test-sink', 'warehouse'])).toMatchObject({ code: 0 });
   });
 

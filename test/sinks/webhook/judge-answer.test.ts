@@ -27,6 +27,7 @@ describe("a receiver's answer", () => {
 
   test('410: the receiver is gone for good', () => {
     expect(judge(410)).toMatchObject({ gone: true, httpStatus: 410 });
+    expect(judge(410)).toMatchObject({ hint: expect.stringMatching(/^The receiver answered 410 Gone\. /) });
   });
 
   test.each([429, 503])('%i: the Retry-After is passed on', (httpStatus) => {
