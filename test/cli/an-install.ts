@@ -38,6 +38,8 @@ export interface RunOptions {
   readonly columns?: number;
   /** Standard error is a terminal that is so wide. */
   readonly stderrColumns?: number;
+  /** Whether the terminal of standard output has colours. */
+  readonly colours?: boolean;
 }
 
 const LEASE_MS = 60_000;
@@ -75,7 +77,7 @@ export class Install {
   /** Runs `leadsync ARGUMENT …` in this process. */
   async run(args: readonly string[], more: RunOptions = {}): Promise<Said> {
     const [stdout, stderr] = [
-      new Written(more.onStdout, more.columns),
+      new Written(more.onStdout, more.columns, more.colours),
       new Written(undefined, more.stderrColumns),
     ];
     const { clock } = this;
@@ -160,10 +162,17 @@ class Written {
   readonly isTTY: boolean;
   readonly columns: number;
 
-  constructor(onText?: (text: string) => void, columns?: number) {
+  readonly #colours: boolean;
+
+  constructor(onText?: (text: string) => void, columns?: number, colours = false) {
     this.#onText = onText;
     this.isTTY = columns !== undefined;
     this.columns = columns ?? 0;
+    this.#colours = colours;
+  }
+
+  hasColors(): boolean {
+    return this.#colours;
   }
 
   write(text: string): boolean {

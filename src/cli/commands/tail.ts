@@ -1,8 +1,9 @@
-import { followLedger } from '../../operations/follow-ledger.ts';
+import { type FollowEvent, followLedger } from '../../operations/follow-ledger.ts';
 import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printableLines } from '../../platform/text/printable.ts';
 import { requireName, requireSink, sourceNames } from '../arguments/names.ts';
+import { paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';
 import { readableConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
@@ -46,6 +47,8 @@ export const command = defineCommand<Options>({
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     const unread = new AbortController();
     stdout.on?.('error', () => unread.abort());
+    const paint = paintFor(surroundings);
+    const lineOf = options.json ? jsonLine : (event: FollowEvent) => feedLine(event, paint);
     const happened = followLedger({
       open: () => openConfiguredLedger(config, { ...surroundings, create: false }),
       clock,
@@ -54,13 +57,13 @@ export const command = defineCommand<Options>({
     });
     for await (const some of happened) {
       const told = some.filter((one) => isAbout(one, options) && isShown(one));
-      stdout.write(told.map(options.json ? jsonLine : feedLine).join(''));
+      stdout.write(told.map(lineOf).join(''));
     }
     stop.release();
     return ExitCode.done;
   },
 });
 
-function jsonLine(event: Parameters<typeof feedJson>[0]): string {
+function jsonLine(event: FollowEvent): string {
   return `${printableLines(JSON.stringify(feedJson(event)))}\n`;
 }

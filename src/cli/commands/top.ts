@@ -13,6 +13,7 @@ import type { DiskSpace, ProblemContext } from '../../status/problem.ts';
 import { verdictJson } from '../../status/status-json.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
 import { askRunningDaemon, NOT_RUNNING, type RunningDaemon } from '../running/running-daemon.ts';
+import { paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import {
@@ -176,7 +177,7 @@ class Watch {
     const faults = this.#holder.stale
       ? undefined
       : faultsNote(this.#config, this.#options, this.#surroundings);
-    const given = { ...this.#context(now), columns };
+    const given = { ...this.#context(now), columns, paint: paintFor(this.#surroundings) };
     return topFrame({
       sources,
       sinks,

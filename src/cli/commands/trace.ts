@@ -1,16 +1,28 @@
 import { Argument } from 'commander';
 import type { LeadId } from '../../leads/lead.ts';
 import type { TraceEntry } from '../../ledger/contract/status-rows.ts';
+import { countOf } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { readLeadId } from '../arguments/filter.ts';
 import { requireName, sourceNames } from '../arguments/names.ts';
 import { unknownLead } from '../arguments/unknown-lead.ts';
+import { type Paint, paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';
-import { commandFormatter, readableConfigOf, widthOf, withLedger } from '../shell/context.ts';
+import {
+  commandFormatter,
+  readableConfigOf,
+  type Surroundings,
+  widthOf,
+  withLedger,
+} from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { recordAction } from '../shell/record-action.ts';
 import { table } from '../shell/table.ts';
 import { recordPhrase } from '../views/destination-record.ts';
+import { eventTone } from '../views/tones.ts';
+
+/** Width of a terminal, in columns, below which each date has its own line, and the sink takes the place of the id of a delivery. */
+const NARROW = 110;
 
 interface Options {
   readonly source?: string;
@@ -22,7 +34,7 @@ interface Options {
 export const command = defineCommand<Options>({
   examples: ['leadsync trace 42', 'leadsync trace 42 --source main --show-data', 'leadsync trace 42 --json'],
   notes:
-    'Times are in UTC. The id of a delivery is sink:source:lead:version:hash; its receiver gets the same id. A replay adds :r and its time. A retry under a changed mapping adds :m and a number.',
+    'Times are in UTC. On a terminal of less than 110 columns, each date is on a line of its own, and the sink takes the place of the id of a delivery. The id of a delivery is sink:source:lead:version:hash; its receiver gets the same id. A replay adds :r and its time. A retry under a changed mapping adds :m and a number.',
   declare: (command) =>
     command
       .addArgument(new Argument('<lead>', "the lead's id").argParser(readLeadId))
@@ -46,7 +58,7 @@ export const command = defineCommand<Options>({
     if (entries.length === 0) throw unknownLead(id, options.source, commandFormatter(options, surroundings));
     const text = options.json
       ? printJson(traceJson(id, entries, options))
-      : timeline(entries, options, widthOf(surroundings));
+      : timeline(entries, options, surroundings);
     surroundings.stdout.write(text);
     if (!options.showData && entries.some(({ answer }) => answer !== undefined))
       surroundings.stderr.write(
@@ -56,15 +68,57 @@ export const command = defineCommand<Options>({
   },
 });
 
-function timeline(entries: readonly TraceEntry[], { showData }: Options, width: number | undefined): string {
-  const rows = entries.flatMap((entry) => {
-    const detail = [entry.detail, entry.ref && recordPhrase(entry.ref)].filter(Boolean).join(', ');
-    const row = [entry.at.toISOString(), entry.what, entry.delivery ?? '', printable(detail)];
-    return showData && entry.answer !== undefined
-      ? [row, ['', '', '', `answer: ${printable(entry.answer)}`]]
-      : [row];
+function timeline(entries: readonly TraceEntry[], { showData }: Options, surroundings: Surroundings): string {
+  const width = widthOf(surroundings);
+  const shown = {
+    isNarrow: width !== undefined && width < NARROW,
+    showData: showData === true,
+    paint: paintFor(surroundings),
+  };
+  const rows = withOwedGrouped(entries).flatMap((entry, index, all) => {
+    const isNewDay = shown.isNarrow && dayOf(entry) !== dayOf(all[index - 1]);
+    return [...(isNewDay ? [[dayOf(entry)]] : []), ...rowsOf(entry, shown)];
   });
-  return table([{ head: 'AT' }, { head: 'WHAT' }, { head: 'DELIVERY' }, { head: 'DETAIL' }], rows, width);
+  const [at, subject] = shown.isNarrow ? (['AT (UTC)', 'SINK'] as const) : (['AT', 'DELIVERY'] as const);
+  return table([{ head: at }, { head: 'WHAT' }, { head: subject }, { head: 'DETAIL' }], rows, width);
+}
+
+function rowsOf(
+  { what, at, sink = '', sinks, delivery = '', detail, ref, answer }: TimelineEntry,
+  { isNarrow, showData, paint }: { isNarrow: boolean; showData: boolean; paint: Paint },
+): string[][] {
+  const subject = sinks ? countOf(sinks, 'sink') : isNarrow ? sink : delivery;
+  const row = [
+    isNarrow ? at.toISOString().slice(11, -1) : at.toISOString(),
+    paint(eventTone(what), what),
+    printable(subject),
+    printable([detail, ref && recordPhrase(ref)].filter(Boolean).join(', ')),
+  ];
+  return showData && answer !== undefined ? [row, ['', '', '', `answer: ${printable(answer)}`]] : [row];
+}
+
+function dayOf(entry: TraceEntry | undefined): string {
+  return entry?.at.toISOString().slice(0, 10) ?? '';
+}
+
+/** An event of the timeline. `sinks`: the number of sinks that it concerns, if there are several. */
+interface TimelineEntry extends TraceEntry {
+  readonly sinks?: number;
+}
+
+/** Merges deliveries that were owed at the same time for the same reason into one entry, which names their sinks. */
+function withOwedGrouped(entries: readonly TraceEntry[]): TimelineEntry[] {
+  const groups = Map.groupBy(entries, (entry) => (entry.what === 'owed' ? owedKey(entry) : entry));
+  return [...groups.values()].flatMap(([first, ...others]) => {
+    if (first === undefined || others.length === 0) return first ?? [];
+    const names = [first, ...others].map(({ sink }) => sink).sort();
+    return { ...first, sinks: names.length, detail: `${first.detail}: ${names.join(', ')}` };
+  });
+}
+
+/** Returns what the deliveries of one version of a lead have in common: all but the sink. */
+function owedKey({ at, detail, delivery = '' }: TraceEntry): string {
+  return [at.getTime(), detail, ...delivery.split(':').slice(1)].join(':');
 }
 
 function traceJson(lead: LeadId, entries: readonly TraceEntry[], { showData }: Options) {

@@ -2,6 +2,8 @@ import type { AttemptEntry, LeadEntry, PollEntry } from '../../ledger/contract/f
 import type { FollowEvent, SinkChange } from '../../operations/follow-ledger.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { readPollError } from '../../status/poll-error.ts';
+import type { Paint, Tone } from '../shell/colour.ts';
+import { eventTone } from './tones.ts';
 
 /** Whether an event concerns the given sink and source, as far as they are given. An event about the ledger itself always does. */
 export function isAbout(
@@ -20,12 +22,19 @@ export function isShown(event: FollowEvent): boolean {
   return status === 'failed' || status === 'partial' || found + changed > 0;
 }
 
-/** Returns an event as one line: time, kind, subject and details. */
-export function feedLine(event: FollowEvent): string {
+/** Returns an event as one line: time, kind, subject and details. Colours the kind. */
+export function feedLine(event: FollowEvent, paint: Paint): string {
   const [what, about, ...more] = wordsOf(event);
   const detail = more.filter((word) => word !== undefined && word !== '').join(', ');
-  const line = `${event.at.toISOString()}  ${what.padEnd(11)}  ${about}`;
-  return `${printable(detail === '' ? line : `${line}: ${detail}`)}\n`;
+  const kind = paint(toneOf(event, what), printable(what.padEnd(11)));
+  return `${event.at.toISOString()}  ${kind}  ${printable(detail === '' ? about : `${about}: ${detail}`)}\n`;
+}
+
+function toneOf(event: FollowEvent, what: string): Tone | undefined {
+  if (event.kind === 'ledger') return event.what === 'away' ? 'bad' : undefined;
+  if (event.kind !== 'poll') return eventTone(what);
+  if (event.status === 'failed') return 'bad';
+  return event.status === 'partial' ? 'warning' : undefined;
 }
 
 type Words = [what: string, about: string, ...more: (string | undefined)[]];

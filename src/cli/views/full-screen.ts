@@ -7,6 +7,9 @@ const HOME = '\u001b[H';
 const REST_OF_LINE = '\u001b[K';
 const REST_OF_SCREEN = '\u001b[J';
 const CTRL_C = '\u0003';
+const ESCAPE = '\u001b';
+/** A colour code. The group makes `split` keep it, at the odd indexes. */
+const COLOUR_CODE = new RegExp(`(${ESCAPE}\\[[0-9;]*m)`);
 
 /** Uses the whole terminal until `close`. Restores the terminal however the process ends, except after SIGKILL. */
 export class FullScreen {
@@ -44,7 +47,7 @@ export class FullScreen {
   show(lines: readonly string[]): void {
     if (!this.#open) return;
     const fitting = lines.length <= this.rows ? lines : [...lines.slice(0, this.rows - 1), '…'];
-    const cut = fitting.map((line) => [...line].slice(0, this.columns).join('') + REST_OF_LINE);
+    const cut = fitting.map((line) => cutTo(this.columns, line) + REST_OF_LINE);
     this.#stdout.write(HOME + cut.join('\r\n') + REST_OF_SCREEN);
   }
 
@@ -56,4 +59,16 @@ export class FullScreen {
     this.#stdin.pause();
     this.#stdout.write(LEAVE);
   }
+}
+
+/** Cuts a line after `columns` characters. Keeps all colour codes, which take no room. */
+function cutTo(columns: number, line: string): string {
+  let room = columns;
+  const parts = line.split(COLOUR_CODE).map((part, at) => {
+    if (at % 2 === 1) return part;
+    const kept = [...part].slice(0, room);
+    room -= kept.length;
+    return kept.join('');
+  });
+  return parts.join('');
 }

@@ -13,10 +13,11 @@ import type { ExportView } from '../../status/export-view.ts';
 import { findProblems } from '../../status/find-problems.ts';
 import { nextPollAt } from '../../status/next-poll.ts';
 import type { Problem, ProblemContext } from '../../status/problem.ts';
-import type { SinkState, SinkView, SourceView } from '../../status/status-view.ts';
+import type { SinkView, SourceView } from '../../status/status-view.ts';
 import type { Paint, Tone } from '../shell/colour.ts';
 import { table } from '../shell/table.ts';
 import { sinkNotes } from './sink-notes.ts';
+import { SINK_TONES } from './tones.ts';
 
 /** Maximum number of names that the report lists for one problem, in addition to the name in its message. */
 const MAX_NAMES = 10;
@@ -36,7 +37,7 @@ export function statusReport(
   sinks: readonly SinkView[],
   given: ReportContext,
 ): string {
-  const attention = attentionLines(sources, sinks, given, given.paint);
+  const attention = attentionLines(sources, sinks, given).map(({ tone, text }) => given.paint(tone, text));
   const nothing =
     sinks.length === 0 ? 'No sinks: leads are recorded, but not delivered.\n' : sinkTable(sinks, given);
   const all = attention.length === 0 ? [given.paint('good', 'Nothing needs attention.')] : attention;
@@ -56,18 +57,24 @@ function faultLines({ faults = [], running, command }: ReportContext): string[] 
   ];
 }
 
+/** A line of a report, and the tone of its text; undefined for a line without a colour. */
+export interface ToneLine {
+  readonly tone: Tone | undefined;
+  readonly text: string;
+}
+
 /** Returns the lines for each problem, followed by its next step. Merges problems that differ only in the name. */
 export function attentionLines(
   sources: readonly SourceView[],
   sinks: readonly SinkView[],
   given: ProblemContext,
-  paint: Paint = (_, text) => text,
-): string[] {
+): ToneLine[] {
   const alike = Map.groupBy(findProblems(sources, sinks, given), withoutName);
   return [...alike.values()].flatMap(([first, ...others]) => {
     const [message = '', ...nextStep] = first ? problemLines(first) : [];
     const tone = first?.severity === 'critical' ? 'bad' : 'warning';
-    return [paint(tone, message), ...othersLine(others), ...nextStep];
+    const more = [...othersLine(others), ...nextStep].map((text) => ({ tone: undefined, text }));
+    return [{ tone, text: message }, ...more];
   });
 }
 
@@ -124,13 +131,6 @@ function nextPoll(source: SourceView, now: Date): string {
   if (!at) return source.status?.lastPoll?.status === 'failed' ? 'retrying' : '-';
   return at > now ? printAge(at, now) : 'due';
 }
-
-const SINK_TONES: Partial<Record<SinkState, Tone>> = {
-  held: 'bad',
-  paused: 'warning',
-  retrying: 'warning',
-  orphaned: 'warning',
-};
 
 function sinkTable(sinks: readonly SinkView[], { now, paint, columns: width }: ReportContext): string {
   const columns = [

@@ -9,34 +9,36 @@ import {
 import { printable } from '../../platform/text/printable.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
 import { fold, table } from '../shell/table.ts';
-import { attentionLines, type ReportContext } from './status-report.ts';
+import { attentionLines, type ReportContext, type ToneLine } from './status-report.ts';
 import type { Throughput } from './throughput.ts';
+import { SINK_TONES } from './tones.ts';
 
 /** The content of a frame. */
 export interface FrameContent {
   readonly sources: readonly SourceView[];
   readonly sinks: readonly SinkView[];
   readonly throughput: ReadonlyMap<string, Throughput>;
-  readonly given: Omit<ReportContext, 'paint'>;
+  readonly given: ReportContext;
   /** A note above the problems: why the content is out of date, or that the configuration has faults; undefined if neither applies. */
   readonly unread: string | undefined;
 }
 
 /** Returns a frame as lines: the problems, the sources, the sinks. Folds sentences to the width of the terminal. */
 export function topFrame({ sources, sinks, throughput, given, unread }: FrameContent): string[] {
-  const { now, running, columns } = given;
-  const state = running ? 'running' : 'NOT RUNNING';
-  const problems = [...(unread ? [printable(unread)] : []), ...attentionLines(sources, sinks, given)];
+  const { now, running, columns, paint } = given;
+  const state = running ? 'running' : paint('bad', 'NOT RUNNING');
+  const note: ToneLine[] = unread ? [{ tone: 'warning', text: printable(unread) }] : [];
+  const problems = [...note, ...attentionLines(sources, sinks, given)];
   return [
     `leadsync ${version}  ${state}  ${printMoment(now)}`,
     '',
     ...(problems.length === 0
-      ? ['Nothing needs attention.']
-      : problems.flatMap((line) => folded(line, columns))),
+      ? [paint('good', 'Nothing needs attention.')]
+      : problems.flatMap(({ tone, text }) => folded(text, columns).map((line) => paint(tone, line)))),
     '',
     ...linesOf(sourceTable(sources, now, columns)),
     '',
-    ...(sinks.length === 0 ? ['No sinks.'] : linesOf(sinkTable(sinks, throughput, now, columns))),
+    ...(sinks.length === 0 ? ['No sinks.'] : linesOf(sinkTable(sinks, throughput, given))),
   ];
 }
 
@@ -70,8 +72,7 @@ function sourceTable(sources: readonly SourceView[], now: Date, room: number | u
 function sinkTable(
   sinks: readonly SinkView[],
   throughput: ReadonlyMap<string, Throughput>,
-  now: Date,
-  room: number | undefined,
+  { now, columns: room, paint }: ReportContext,
 ): string {
   const columns = [
     { head: 'SINK' },
@@ -80,20 +81,20 @@ function sinkTable(
     { head: 'OLDEST', align: 'right' },
     { head: 'OUT/MIN', align: 'right' },
     { head: 'FAILED/MIN', align: 'right', dropOrder: 2 },
-    { head: 'DEAD', align: 'right', dropOrder: 3 },
-    { head: 'SPEED P50', align: 'right', dropOrder: 4 },
+    { head: 'DEAD', align: 'right', dropOrder: 4 },
+    { head: 'SPEED P50', align: 'right', dropOrder: 3 },
     { head: 'P95', align: 'right', dropOrder: 1 },
   ] as const;
   const rows = sinks.map(({ name, state, status }) => {
     const own = throughput.get(name);
     return [
       printable(name),
-      state,
+      paint(SINK_TONES[state], state),
       count(status?.pending),
       age(status?.oldestOwedAt, now),
       count(own?.deliveredPerMinute ?? 0),
       count(own?.failedPerMinute ?? 0),
-      count(status?.dead),
+      paint(status?.dead ? 'bad' : undefined, count(status?.dead)),
       seconds(own?.speedP50Ms),
       seconds(own?.speedP95Ms),
     ];

@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { feedLine } from '../../../src/cli/views/feed-entry.ts';
 import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
 import { startLeadsync } from '../../support/program/leadsync.ts';
 import { aListedLead } from '../../support/scene/a-lead.ts';
@@ -108,4 +109,14 @@ test('tail says so when there is no ledger', async () => {
   const { code, stderr } = await new Install().run(['tail']);
   expect(code).toBe(1);
   expect(stderr).toMatch(/There is no ledger/);
+});
+
+test.each([
+  [{ kind: 'sink', what: 'held', sink: 'crm', reason: 'It is down.' }, '<bad>held       '],
+  [{ kind: 'sink', what: 'recovered', sink: 'crm', reason: undefined }, 'recovered  '],
+  [{ kind: 'ledger', what: 'away', reason: 'It is locked.' }, '<bad>ledger     '],
+] as const)('tail colours %j by what it means', (event, expected) => {
+  const paint = (tone: string | undefined, text: string) => (tone ? `<${tone}>${text}` : text);
+  const at = new Date('2026-11-20T10:00:00Z');
+  expect(feedLine({ at, ...event }, paint)).toContain(`2026-11-20T10:00:00.000Z  ${expected}`);
 });

@@ -127,6 +127,29 @@ describe('leadsync top --once', () => {
     expect(stdout).toContain(long);
   });
 
+  test('shows dead deliveries longer than speeds where the terminal is narrow', async () => {
+    const install = new Install();
+    await install.listed(1);
+    const { stdout } = await install.run(['top', '--once'], { columns: 50 });
+    expect(stdout).toMatch(/^SINK +STATE .* DEAD$/m);
+  });
+
+  test('colours what is wrong on a terminal with colours', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1);
+    await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'refused', reason: 'It says no.' }));
+    await ledger.pause('drop', 'a holiday');
+    const { stdout } = await install.run(['top', '--once'], { columns: 60, colours: true });
+    expect(stdout).toContain('  \u001b[31mNOT RUNNING\u001b[39m ');
+    expect(stdout).toContain('\u001b[33mpaused\u001b[39m ');
+    // Each line of a folded problem has its own colour, so that none colours the next line.
+    const begun = (line: string) =>
+      ['31', '33'].flatMap((colour) => line.split(`\u001b[${colour}m`).slice(1));
+    for (const line of stdout.split('\n'))
+      expect(line.split('\u001b[39m').slice(1), line).toHaveLength(begun(line).length);
+    expect((await install.run(['top', '--once'], { columns: 60 })).stdout).not.toContain('\u001b');
+  });
+
   test('escapes what a terminal would obey in the name of a sink that only the ledger knows', async () => {
     const install = new Install();
     const ledger = await install.ledger();
@@ -182,5 +205,10 @@ describe('the terminal', () => {
     expect(written).toContain('first\u001b[K\r\nsecond');
     expect(written.endsWith(LEAVE)).toBe(true);
     expect(written.split(LEAVE)).toHaveLength(2);
+  });
+
+  test('cuts a coloured line by what is seen of it, and ends its colour', async () => {
+    const written = await screenThat("screen.show(['\\u001b[31m' + 'x'.repeat(81) + '\\u001b[39m']);");
+    expect(written).toContain(`\u001b[31m${'x'.repeat(80)}\u001b[39m\u001b[K`);
   });
 });

@@ -25,7 +25,7 @@ describe('leadsync trace', () => {
     const lines = stdout.trimEnd().split('\n');
     expect(lines[0]).toMatch(/^AT +WHAT +DELIVERY +DETAIL$/);
     expect(lines[1]).toMatch(/^2026-11-20T10:00:00\.000Z +listed +source main, poll 1, version 1$/);
-    expect(stdout).toMatch(/^2026-11-20T10:00:00\.000Z +owed +drop:main:42:1:[0-9a-f]{8} +created$/m);
+    expect(stdout).toMatch(/^2026-11-20T10:00:00\.000Z +owed +2 sinks +created: crm, drop$/m);
     expect(stdout).toMatch(
       /^2026-11-20T10:00:01\.515Z +refused +crm:main:42:1:[0-9a-f]{8} +15 ms, HTTP 422, The CRM/m,
     );
@@ -125,7 +125,7 @@ describe('leadsync trace', () => {
     await install.listed(7);
     const { stdout } = await install.run(['trace', '7', '--source', 'main']);
     expect(stdout).toMatch(/^2026-11-20T10:01:00\.000Z +resolved +source main$/m);
-    expect(stdout).toMatch(/^2026-11-20T10:01:00\.000Z +owed +crm:main:7:1:/m);
+    expect(stdout).toMatch(/^2026-11-20T10:01:00\.000Z +owed +2 sinks +created: crm, drop$/m);
   });
 
   test.each([80, 60, 40])('on a terminal of %i columns no line is wider', async (columns) => {
@@ -133,6 +133,23 @@ describe('leadsync trace', () => {
     const { stdout } = await install.run(['trace', '42'], { columns });
     expect(stdout).toContain('listed');
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
+  });
+
+  test('names the sink in place of the id of a delivery where the terminal is narrow', async () => {
+    const install = await aRefusedLead();
+    const narrow = (await install.run(['trace', '42'], { columns: 80 })).stdout;
+    expect(narrow).toMatch(/^AT \(UTC\) +WHAT +SINK +DETAIL\n2026-11-20\n10:00:00\.000 +listed /);
+    expect(narrow).toMatch(/^10:00:01\.515 +refused +crm +15 ms, HTTP 422,/m);
+    expect(narrow.match(/2026-11-20$/gm)).toHaveLength(1);
+    expect((await install.run(['trace', '42'], { columns: 110 })).stdout).toMatch(/ refused +crm:main:42:1:/);
+  });
+
+  test('colours what went wrong on a terminal with colours', async () => {
+    const install = await aRefusedLead();
+    const { stdout } = await install.run(['trace', '42'], { columns: 120, colours: true });
+    expect(stdout).toContain('Z  \u001b[31mrefused\u001b[39m');
+    expect(stdout).toMatch(/Z {2}owed /);
+    expect((await install.run(['trace', '42'], { columns: 120 })).stdout).not.toContain('\u001b');
   });
 
   test('says of an unknown lead that no listing had it, and where to look', async () => {
