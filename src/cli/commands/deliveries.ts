@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { WAIT_REASONS } from '../../leads/sink-health.ts';
 import type { LedgerQueries, SelectedState } from '../../ledger/contract/ledger-queries.ts';
 import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
-import { printMomentAndAge } from '../../platform/text/human-readable.ts';
+import { printMomentAndAge, printSpan } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { type BatchWait, batchWaits } from '../../status/batch-wait.ts';
 import { deliveryJson } from '../../status/record-json.ts';
@@ -49,7 +49,8 @@ export const command = defineCommand<Options>({
     'leadsync deliveries --sink crm --state pending dead --since 2h',
     'leadsync deliveries --lead 42 --json',
   ],
-  notes: 'The id of a delivery is sink:source:lead:version:hash; `leadsync retry` takes this id.',
+  notes:
+    'HTTP and TOOK are the status and the duration of the last attempt. The id of a delivery is sink:source:lead:version:hash; `leadsync retry` takes this id.',
   declare: declareOptions,
   run: async (options, surroundings) => {
     requireOrder(options);
@@ -123,10 +124,12 @@ function show(
     return;
   }
   const columns = [
-    { head: 'OWED', dropOrder: 2 },
+    { head: 'OWED', dropOrder: 4 },
     { head: 'DELIVERY' },
     { head: 'STATE' },
-    { head: 'ATTEMPTS', align: 'right', dropOrder: 1 },
+    { head: 'ATTEMPTS', align: 'right', dropOrder: 3 },
+    { head: 'HTTP', align: 'right', dropOrder: 2 },
+    { head: 'TOOK', align: 'right', dropOrder: 1 },
     { head: 'DETAIL' },
   ] as const;
   const now = clock.now();
@@ -139,6 +142,8 @@ function show(
         row.delivery,
         paint(row.state === 'dead' ? 'bad' : undefined, row.state),
         String(row.attempts),
+        String(row.lastAttempt?.httpStatus ?? '-'),
+        row.lastAttempt ? printSpan(row.lastAttempt.durationMs) : '-',
         explanation(row, { sink: sinks.find(({ name }) => name === row.sink)?.state, batchWait, now }),
       ]),
       widthOf(surroundings),

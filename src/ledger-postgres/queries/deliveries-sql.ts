@@ -61,9 +61,12 @@ export const OF_LEAD = statement<ListPosition>(
 export const DELIVERIES = statement<RawDelivery & MadeAttempts>(
   'deliveries-by-number',
   `SELECT d.delivery_no, ${DELIVERY_ID} AS delivery, v.source, v.id::text AS id, v.version, d.event, s.sink, d.state, d.reason, d.attempts,
-     d.replay, d.owed_at, d.next_attempt_at, d.batch_no, d.settled_at, d.discarded, d.ref, coalesce(m.made, 0) AS made, coalesce(m.answered, 0) AS answered
+     d.replay, d.owed_at, d.next_attempt_at, d.batch_no, d.settled_at, d.discarded, d.ref, coalesce(m.made, 0) AS made, coalesce(m.answered, 0) AS answered,
+     m.last_status, m.last_ms
    FROM _deliveries d JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
-   LEFT JOIN LATERAL (SELECT sum(a.times)::bigint AS made, max((a.answer <> '')::int) AS answered FROM _attempts a WHERE a.delivery_no = d.delivery_no) m ON true
+   LEFT JOIN LATERAL (SELECT sum(a.times)::bigint AS made, max((a.answer <> '')::int) AS answered,
+     (array_agg(a.http_status ORDER BY a.attempt_no DESC))[1] AS last_status, (array_agg(a.duration_ms ORDER BY a.attempt_no DESC))[1] AS last_ms
+     FROM _attempts a WHERE a.delivery_no = d.delivery_no) m ON true
    WHERE d.delivery_no = ANY ($1::bigint[]) ${NEWEST_FIRST}`,
 );
 

@@ -22,6 +22,8 @@ export interface DeliveryRow {
   readonly attempts: number;
   /** The number of all attempts that the ledger still contains. `retention` removes the attempts of settled deliveries. */
   readonly attemptsMade: number;
+  /** The last of these attempts; undefined if there is none. `httpStatus` is undefined if the destination did not answer by HTTP. */
+  readonly lastAttempt: { readonly httpStatus: number | undefined; readonly durationMs: number } | undefined;
   /** Whether the ledger has the destination's answer to one of these attempts. */
   readonly hasAnswer: boolean;
   readonly replay: boolean;

@@ -182,7 +182,9 @@ type CountRange = Period & ResultParameters & { sinkNo: number; source: string |
 
 const COLUMNS = `d.*, d.owed_at AS at, d.delivery_no AS no, ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, s.sink`;
 
-const MADE = `SELECT coalesce(sum(times), 0) AS made, coalesce(max(answer <> ''), 0) AS answered FROM _attempts WHERE delivery_no = ?`;
+// With a single `max`, SQLite takes the other columns from its row: those of the last attempt.
+const MADE = `SELECT coalesce(sum(times), 0) AS made, coalesce(sum(answer <> '') > 0, 0) AS answered, http_status AS last_status,
+  duration_ms AS last_ms, max(attempt_no) FROM _attempts WHERE delivery_no = ?`;
 
 const DUE = `SELECT count(*) FROM (SELECT 1 FROM _deliveries WHERE sink_no = (SELECT sink_no FROM _sinks WHERE sink = ?)
   AND state = 'pending' AND batch_no IS NULL AND next_attempt_at <= ? LIMIT ?)`;

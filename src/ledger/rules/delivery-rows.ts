@@ -26,10 +26,14 @@ export interface RawDelivery {
 export interface MadeAttempts {
   readonly made: number;
   readonly answered: 0 | 1;
+  /** The HTTP status and the duration of the last attempt; null if there is none. */
+  readonly last_status: number | null;
+  readonly last_ms: number | null;
 }
 
 /** Converts a row from SQLite to a `DeliveryRow`. */
-export function toDeliveryRow(row: RawDelivery, { made, answered }: MadeAttempts): DeliveryRow {
+export function toDeliveryRow(row: RawDelivery, attempts: MadeAttempts): DeliveryRow {
+  const { made, answered, last_status, last_ms } = attempts;
   return {
     delivery: row.delivery,
     source: row.source,
@@ -41,6 +45,7 @@ export function toDeliveryRow(row: RawDelivery, { made, answered }: MadeAttempts
     reason: row.reason ?? undefined,
     attempts: row.attempts,
     attemptsMade: made,
+    lastAttempt: last_ms === null ? undefined : { httpStatus: last_status ?? undefined, durationMs: last_ms },
     hasAnswer: answered === 1,
     replay: row.replay > 0,
     owedAt: new Date(row.owed_at),

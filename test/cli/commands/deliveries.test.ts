@@ -18,11 +18,26 @@ describe('leadsync deliveries', () => {
     const { stdout, code } = await install.run(['deliveries', '--state', 'dead']);
     expect(code).toBe(0);
     const [head, line, ...more] = stdout.trimEnd().split('\n');
-    expect(head).toMatch(/^OWED +DELIVERY +STATE +ATTEMPTS +DETAIL/);
+    expect(head).toMatch(/^OWED +DELIVERY +STATE +ATTEMPTS +HTTP +TOOK +DETAIL/);
     expect(line).toMatch(
-      /^2026-11-20T10:00:00Z \(0 s ago\) +crm:main:2:1:[0-9a-f]{8} +dead +1 +.*The CRM refuses the lead \(422\)\.$/,
+      /^2026-11-20T10:00:00Z \(0 s ago\) +crm:main:2:1:[0-9a-f]{8} +dead +1 +422 +15 ms +.*The CRM refuses the lead \(422\)\.$/,
     );
     expect(more).toEqual([]);
+  });
+
+  test('shows the status and the duration of the last attempt where the terminal is wide enough', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1);
+    const answers = [{ kind: 'unavailable', reason: 'It is down.', httpStatus: 503 } as const, refused];
+    for (const outcome of answers) {
+      await attemptDue(ledger, 'crm', install.clock, () => outcome);
+      install.clock.jump(HOUR_MS);
+    }
+    const line = async (columns: number) =>
+      (await install.run(['deliveries', '--sink', 'crm'], { columns })).stdout.replace(/\s+/g, ' ');
+    expect(await line(160)).toMatch(/ dead \d 422 15 ms /);
+    expect(await line(100)).toMatch(/ATTEMPTS DETAIL/);
+    expect((await install.run(['deliveries', '--sink', 'drop'])).stdout).toMatch(/ pending +0 +- +- /);
   });
 
   test('says what to do about the dead, and nothing of it where there are none', async () => {

@@ -656,6 +656,18 @@ export function claimingContract(store: () => OpenLedger): void {
       expect((await on.ledger.backlog())[0]?.pending).toBe(0);
     });
   });
+
+  it('a delivery is listed with the status and the duration of its last attempt', async () => {
+    const on = await LedgerUnderTest.with(store(), 'crm');
+    await on.list([1]);
+    const last = async () => (await on.ledger.deliveries({}, { limit: 1 }))[0]?.lastAttempt;
+    expect(await last()).toBeUndefined();
+    await on.attemptAll('crm', { ...unavailable, httpStatus: 503 });
+    expect(await last()).toEqual({ httpStatus: 503, durationMs: expect.any(Number) });
+    on.clock.jump(HOUR);
+    await on.attemptAll('crm', { ...refused, httpStatus: 422 });
+    expect(await last()).toEqual({ httpStatus: 422, durationMs: expect.any(Number) });
+  });
 }
 
 /** Opens a ledger whose sink `crm` has been owed leads 1 to 20 for a minute, and 21 to 41 since now. */
