@@ -37,6 +37,7 @@ const TABLE: Readonly<
     lead: { api: [get('/api/v1/leads/main/42')], pages: [get('/leads/main/42')] },
     deliveries: { api: [get('/api/v1/deliveries')], pages: [get('/deliveries')] },
     countLeads: { api: [get('/api/v1/leads/count')] },
+    services: { pages: [get('/leads')] },
     countDeliveries: { api: [get('/api/v1/deliveries/count')] },
     sinks: { api: [get('/api/v1/sinks')], pages: [get('/sinks')] },
     sink: { api: [get('/api/v1/sinks/crm')], pages: [get('/sinks/crm')] },

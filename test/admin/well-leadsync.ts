@@ -64,6 +64,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     }),
     leads: kept('leads', { rows: [lead], next: null }),
     countLeads: kept('countLeads', 1),
+    services: kept('services', ['cleaning']),
     findLeads: kept('findLeads', { rows: [], next: null, searched_until: null }),
     lead: async (...args) => {
       asked.push(['lead', ...args]);

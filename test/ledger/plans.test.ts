@@ -248,6 +248,7 @@ function askForPages(questions: PageQueries, now: Date): void {
   questions.sinkActivity('crm', { now, periodMs: 3_600_000, stepMs: 300_000 });
   questions.newLeads(now, 24);
   questions.speed(now);
+  questions.services(2);
   questions.findLeads({ text: 'ada' }, 2);
   questions.lead('main', 1n);
   questions.content('main', 1n);

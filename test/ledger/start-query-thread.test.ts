@@ -435,3 +435,11 @@ test('a delivery says how often it was attempted in all, and whether it was answ
     ['refused', true],
   ]);
 });
+
+test('the services are those of every lead, once each and in order, as many as are asked for', async () => {
+  const { on, queries } = await opened();
+  const slugs = ['solar', 'cleaning', 'solar', 'painting', 'cleaning'];
+  await on.list(slugs.map((service_slug, at) => aListedLead({ id: at + 1, service_slug }, at)));
+  expect(await queries.ask('services', 10)).toEqual(['cleaning', 'painting', 'solar']);
+  expect(await queries.ask('services', 2)).toEqual(['cleaning', 'painting']);
+});

@@ -25,6 +25,9 @@ export type ReloadResult = { readonly applied: boolean; readonly generation: num
 /** Maximum number of leads or deliveries that are counted. A count that reaches it is shown as "at least". */
 export const MAX_COUNTED = 10_000;
 
+/** Maximum number of services that a filter offers. */
+export const MAX_SERVICES = 200;
+
 /** Maximum length of a text in a preview, in characters. The page and the API truncate longer texts. */
 export const MAX_PREVIEWED = 100_000;
 
@@ -71,6 +74,8 @@ export interface Operations {
   leads(search: LeadSearch, page: PageRequest): Promise<Page<LeadRow>>;
   /** Returns the number of matching leads, at most `MAX_COUNTED`. */
   countLeads(search: LeadSearch): Promise<number>;
+  /** Returns the services that leads are or were for, in alphabetical order, at most `MAX_SERVICES`. */
+  services(): Promise<readonly string[]>;
   /** Returns undefined if the source never listed the lead. */
   lead(source: string, lead: string): Promise<LeadDetail | undefined>;
   /**

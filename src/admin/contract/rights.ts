@@ -13,6 +13,7 @@ const NEEDED_ROLES = {
   lead: 'viewer',
   deliveries: 'viewer',
   countLeads: 'viewer',
+  services: 'viewer',
   countDeliveries: 'viewer',
   sinks: 'viewer',
   sink: 'viewer',

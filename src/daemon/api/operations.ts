@@ -1,17 +1,17 @@
 import { actor } from '../../admin/contract/actor.ts';
 import type { Configuration } from '../../admin/contract/configuration.ts';
-import type { DeliveryFilter as DeliveryQuery, ReplayFilter } from '../../admin/contract/deliveries.ts';
-import type { LeadSearch } from '../../admin/contract/leads.ts';
 import { isLogged } from '../../admin/contract/log.ts';
-import { type Ids, MAX_COUNTED, type Operations, type PageRequest } from '../../admin/contract/operations.ts';
+import {
+  MAX_COUNTED,
+  MAX_SERVICES,
+  type Operations,
+  type PageRequest,
+} from '../../admin/contract/operations.ts';
 import type { PollFilter } from '../../admin/contract/polls.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
 import type { AuditStore } from '../../audit/audit-store.ts';
-import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
-import type { LeadChoice } from '../../ledger/contract/ledger-control.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { type AskLedger, LedgerBusy, type PageReader } from '../../ledger/contract/ledger-pages.ts';
-import type { ActionFilter, SelectedIds } from '../../ledger/contract/ledger-queries.ts';
 import type { DeliveryRow, LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { languageReference } from '../../mapping/language-reference.ts';
 import { MAX_EXPRESSION } from '../../mapping/mapping-definition.ts';
@@ -28,6 +28,7 @@ import type { Reloader, ReloadPreview, ReloadResult } from '../units/reloader.ts
 import { auditLines } from './audit-lines.ts';
 import { findLeads } from './find-leads.ts';
 import { leadPreviews, tryOnLead } from './lead-previews.ts';
+import { choiceOf, filterOf, leadIdOf, searchOf } from './ledger-filters.ts';
 import { overviewOf } from './overview.ts';
 
 /**
@@ -76,6 +77,7 @@ export function operationsOf(context: OperationParts): Operations {
       await requireNames(context, query, search);
       return query('countLeads', searchOf(search), MAX_COUNTED);
     },
+    services: () => query('services', MAX_SERVICES),
     findLeads: async (search, page) => {
       await requireNames(context, query, search);
       return findLeads(search, page, query);
@@ -246,49 +248,6 @@ function requireName(
       : `The ${kind}s are: ${known.map((one) => one.name).join(', ')}.`;
   const what = `There is no ${kind} "${name}"${renamed === undefined ? '.' : `: it was renamed to ${renamed}.`}`;
   throw new RequestError(404, `unknown-${kind}`, what, all);
-}
-
-function searchOf({ lead, since, until, ...search }: LeadSearch) {
-  return { ...search, ...timesOf({ since, until }), lead: lead === undefined ? undefined : leadIdOf(lead) };
-}
-
-function filterOf(query: DeliveryQuery & Ids): ActionFilter {
-  const { lead, state, since, until, delivered_since, delivered_until, ids, ...filter } = query;
-  const delivered = timesOf({ since: delivered_since, until: delivered_until });
-  return {
-    ...filter,
-    ...timesOf({ since, until }),
-    deliveredSince: delivered.since,
-    deliveredUntil: delivered.until,
-    ids: ids && idsOf(ids),
-    lead: lead === undefined ? undefined : leadIdOf(lead),
-    states: state === undefined ? undefined : [state],
-  };
-}
-
-function choiceOf({ left_out, ...filter }: ReplayFilter & Ids): LeadChoice {
-  return { ...filterOf(filter), leftOut: left_out };
-}
-
-/** Divides ids into lead ids, which are numbers, and delivery ids. */
-function idsOf(ids: readonly string[]): SelectedIds {
-  const isLead = (id: string) => /^\d{1,19}$/.test(id) && BigInt(id) <= MAX_LEAD_ID;
-  return { leads: ids.filter(isLead).map(BigInt), deliveries: ids.filter((id) => !isLead(id)) };
-}
-
-function timesOf({ since, until }: { since: string | undefined; until: string | undefined }) {
-  return {
-    since: since === undefined ? undefined : new Date(since),
-    until: until === undefined ? undefined : new Date(until),
-  };
-}
-
-/** Parses a lead id. @throws RequestError if the text is not a lead id */
-function leadIdOf(text: string): LeadId {
-  const id = /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
-  if (id >= 1n && id <= MAX_LEAD_ID) return id;
-  const hint = `A lead id is a whole number from 1 to ${MAX_LEAD_ID}.`;
-  throw new RequestError(400, 'wrong-lead-id', 'This is not a lead id.', hint);
 }
 
 /** Returns the page request unchanged. @throws RequestError if its cursor is malformed */

@@ -33,6 +33,8 @@ export interface LedgerPages {
   leads(search: LeadSearch, page: Page): Rows<LeadRow>;
   /** Counts leads, up to `most`. */
   countLeads(search: LeadSearch, most: number): number;
+  /** Returns the services that leads are or were for, in alphabetical order, up to `most`. */
+  services(most: number): readonly string[];
   /** Like `LedgerQueries.findLeads`. */
   findLeads(search: PersonSearch, limit: number): FoundLeads;
   /** Returns the history of a lead; undefined if the ledger does not have the lead. */

@@ -95,6 +95,10 @@ export class PageQueries implements LedgerPages {
     return this.#leads.count(search, most);
   }
 
+  services(most: number): readonly string[] {
+    return this.#sql.services.all(most);
+  }
+
   findLeads(search: PersonSearch, limit: number): FoundLeads {
     return this.#finding.find(search, limit);
   }
@@ -196,6 +200,14 @@ const VERSION = 'v.version, v.valid_from AS validFrom, v.poll_id AS poll, v.chan
 
 function prepare(db: Database.Database) {
   return {
+    // Jumps from each service to the next one in the index, however many leads a service has.
+    services: db
+      .prepare<[number], string>(
+        `WITH RECURSIVE next(slug) AS (SELECT min(service_slug) FROM _versions
+         UNION ALL SELECT (SELECT min(service_slug) FROM _versions WHERE service_slug > slug) FROM next WHERE slug IS NOT NULL)
+         SELECT slug FROM next WHERE slug IS NOT NULL LIMIT ?`,
+      )
+      .pluck(),
     versions: db.prepare<
       [string, bigint],
       Omit<StoredVersion, 'changedFields'> & { changedFields: string | null }

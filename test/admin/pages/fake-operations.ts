@@ -133,6 +133,11 @@ export class FakeOperations implements Operations {
     return this.#matchingLeads(search).length;
   }
 
+  async services(): Promise<readonly string[]> {
+    this.#mayFail();
+    return [...new Set(this.leadRows.flatMap((row) => row.service_slug ?? []))].sort();
+  }
+
   #matchingLeads({
     lead,
     service,

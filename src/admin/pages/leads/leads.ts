@@ -1,6 +1,5 @@
 import { html } from 'htm/preact';
 import { LEAD_COLUMNS, type LeadRow, LeadSearch } from '../../contract/leads.ts';
-import type { Overview } from '../../contract/overview.ts';
 import { may } from '../../contract/rights.ts';
 import { type Field, type ParsedFilter, sourceField } from '../lists/filters.ts';
 import { addList } from '../lists/list-page.ts';
@@ -8,7 +7,7 @@ import { emptyText } from '../lists/pager.ts';
 import { orderField, sortedColumn, withOrder } from '../lists/sorting.ts';
 import { leadAddress, replayAddress, withQuery } from '../parts/addresses.ts';
 import type { Content } from '../parts/content.ts';
-import type { AddPage } from '../parts/site.ts';
+import type { AddPage, Site } from '../parts/site.ts';
 import { type Column, table } from '../parts/table.ts';
 import { moment } from '../parts/time-element.ts';
 import { sourcesOf } from '../sources/source-state.ts';
@@ -21,7 +20,7 @@ export const addLeads: AddPage = (app, site) => {
     path: '/leads',
     noun: 'lead',
     above: may('findLeads') && findForm(),
-    fields: fieldsFor((await sourcesOf(site)).sources),
+    fields: await fieldsFor(site),
     schema: withOrder(LeadSearch),
     rows: ({ order, ...search }, page) => site.operations.leads(search, { ...page, order }),
     // Counting would read the deliveries of every lead.
@@ -46,10 +45,21 @@ const words = {
   noneYet: 'No source has listed a lead yet.',
 };
 
-const fieldsFor = (sources: Overview['sources']): readonly Field[] => [
-  { name: 'lead', label: 'Id', number: true },
-  { name: 'service', label: 'Service' },
-  sourceField(sources),
+/** Returns the fields of the filter. Without suggestions, the field for the service still takes any text. */
+async function fieldsFor(site: Site): Promise<readonly Field[]> {
+  const [{ sources }, suggestions] = await Promise.all([
+    sourcesOf(site),
+    site.operations.services().catch(() => []),
+  ]);
+  return [
+    { name: 'lead', label: 'Id', number: true },
+    { name: 'service', label: 'Service', suggestions },
+    sourceField(sources),
+    ...otherFields,
+  ];
+}
+
+const otherFields: readonly Field[] = [
   {
     name: 'listing',
     label: 'Listing',

@@ -11,6 +11,8 @@ export interface Field {
   readonly label: string;
   /** Allowed values with their labels. Undefined if the field takes any text. */
   readonly choices?: readonly (readonly [value: string, label: string])[];
+  /** Values that a field for any text suggests. */
+  readonly suggestions?: readonly string[];
   /** Label of the choice that means no value. Defaults to `any`. */
   readonly none?: string;
   /** Values that mean the same as no value. */
@@ -143,6 +145,8 @@ function fieldOf(field: Field, value: string, fault: string | undefined): VNode 
   const { name, label, choices, none = 'any', time } = field;
   const id = `filter-${name}`;
   const described = fault ? `${id}-fault` : time ? `${id}-hint` : undefined;
+  const suggestions = field.suggestions ?? [];
+  const list = suggestions.length > 0 ? `${id}-list` : undefined;
   const more = { id, name, 'aria-invalid': fault && 'true', 'aria-describedby': described };
   return html`<p class="field">
     <label for=${id}>${label}</label>
@@ -152,8 +156,9 @@ function fieldOf(field: Field, value: string, fault: string | undefined): VNode 
             ([choice, words]) => html`<option value=${choice} selected=${choice === value}>${words}</option>`,
           )}</select>`
         : html`<input ...${more} value=${value} autocomplete="off" spellcheck=${false}
-            inputmode=${field.number ? 'numeric' : undefined} placeholder=${time ? '2d' : undefined} data-moment=${time} />`
+            inputmode=${field.number ? 'numeric' : undefined} placeholder=${time ? '2d' : undefined} data-moment=${time} list=${list} />`
     }
+    ${list && html`<datalist id=${list}>${suggestions.map((value) => html`<option value=${value}></option>`)}</datalist>`}
     ${time && !fault && html`<small id=${`${id}-hint`} class="hint">90m, 2d or a date (UTC)</small>`}
     ${fault && html`<small id=${`${id}-fault`} class="fault">${fault}</small>`}
   </p>`;

@@ -1,0 +1,55 @@
+import type { DeliveryFilter, ReplayFilter } from '../../admin/contract/deliveries.ts';
+import type { LeadSearch } from '../../admin/contract/leads.ts';
+import type { Ids } from '../../admin/contract/operations.ts';
+import { RequestError } from '../../admin/contract/request-error.ts';
+import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
+import type { LeadChoice } from '../../ledger/contract/ledger-control.ts';
+import type { ActionFilter, SelectedIds } from '../../ledger/contract/ledger-queries.ts';
+
+/** Turns the filters of pages and API into those of the ledger. */
+
+/** Returns a search for leads. @throws RequestError if its lead id is not one */
+export function searchOf({ lead, since, until, ...search }: LeadSearch) {
+  return { ...search, ...timesOf({ since, until }), lead: lead === undefined ? undefined : leadIdOf(lead) };
+}
+
+/** Returns a filter for deliveries. @throws RequestError if its lead id is not one */
+export function filterOf(query: DeliveryFilter & Ids): ActionFilter {
+  const { lead, state, since, until, delivered_since, delivered_until, ids, ...filter } = query;
+  const delivered = timesOf({ since: delivered_since, until: delivered_until });
+  return {
+    ...filter,
+    ...timesOf({ since, until }),
+    deliveredSince: delivered.since,
+    deliveredUntil: delivered.until,
+    ids: ids && idsOf(ids),
+    lead: lead === undefined ? undefined : leadIdOf(lead),
+    states: state === undefined ? undefined : [state],
+  };
+}
+
+/** Returns a filter for the leads to replay. @throws RequestError if its lead id is not one */
+export function choiceOf({ left_out, ...filter }: ReplayFilter & Ids): LeadChoice {
+  return { ...filterOf(filter), leftOut: left_out };
+}
+
+/** Divides ids into lead ids, which are numbers, and delivery ids. */
+function idsOf(ids: readonly string[]): SelectedIds {
+  const isLead = (id: string) => /^\d{1,19}$/.test(id) && BigInt(id) <= MAX_LEAD_ID;
+  return { leads: ids.filter(isLead).map(BigInt), deliveries: ids.filter((id) => !isLead(id)) };
+}
+
+function timesOf({ since, until }: { since: string | undefined; until: string | undefined }) {
+  return {
+    since: since === undefined ? undefined : new Date(since),
+    until: until === undefined ? undefined : new Date(until),
+  };
+}
+
+/** Parses a lead id. @throws RequestError if the text is not a lead id */
+export function leadIdOf(text: string): LeadId {
+  const id = /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
+  if (id >= 1n && id <= MAX_LEAD_ID) return id;
+  const hint = `A lead id is a whole number from 1 to ${MAX_LEAD_ID}.`;
+  throw new RequestError(400, 'wrong-lead-id', 'This is not a lead id.', hint);
+}
