@@ -41,6 +41,7 @@ export class Daemon {
   readonly #reloader: Reloader;
   readonly #started = Promise.withResolvers<void>();
   readonly #failed = Promise.withResolvers<string>();
+  readonly #requestedExports = new Set<string>();
 
   private constructor(
     parts: Parts,
@@ -147,6 +148,7 @@ export class Daemon {
       reload: () => this.reload('request'),
       previewReload: () => this.#reloader.preview(),
       pollNow: (source) => this.#installation.pollNow(source),
+      requestedExports: this.#requestedExports,
     });
   }
 
@@ -194,7 +196,7 @@ export class Daemon {
     const parts = { states, dataDir: this.config.dataDir, clock, random, niceness: EXPORT_NICENESS };
     const onRunEnd = reportExports(this.#emit, clock);
     this.#loops.startWhileHeld('exports', 'exporting', (signal) =>
-      exportOnSchedule(() => filesOf(this.config), parts, onRunEnd, signal),
+      exportOnSchedule(() => filesOf(this.config), parts, onRunEnd, signal, this.#requestedExports),
     );
   }
 

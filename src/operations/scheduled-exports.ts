@@ -90,13 +90,14 @@ export function reportExports(emit: Emit, clock: Clock): OnRunEnd {
 
 /**
  * Runs every export and backup when it is due, one at a time, until the signal aborts. Exports that were due while leadsync was not running
- * run once after the start. Failed exports are retried with back-off.
+ * run once after the start. Failed exports are retried with back-off. Also runs those that `requested` names, and removes their names from it.
  */
 export async function exportOnSchedule(
   exportsNow: () => readonly ExportConfig[],
   parts: ExportParts,
   onRunEnd: OnRunEnd,
   signal: AbortSignal,
+  requested = new Set<string>(),
 ): Promise<void> {
   const { states, clock } = parts;
   let known: string | undefined;
@@ -108,7 +109,7 @@ export async function exportOnSchedule(
     for (const config of exports) {
       if (signal.aborted) return;
       const state = await currentState(config, parts);
-      if (!isDue(config, state, clock.now())) continue;
+      if (!requested.delete(config.name) && !isDue(config, state, clock.now())) continue;
       const startedMs = clock.monotonicMs();
       const { result, state: after } = await exportOnce(config, parts, signal);
       onRunEnd(config, result, { startedMs, state: after });

@@ -75,6 +75,9 @@ test('what is asked for reaches the operation, read and filled in', async () => 
   await post('/leads/main/42/replay', { sink: 'crm' });
   expect((await post('/sources/main/poll')).body).toEqual({ source: 'main', poll: 'started' });
   expect((await post('/sources/other/poll')).status).toBe(404);
+  expect((await post('/exports/nightly/run')).body).toEqual({ export: 'nightly', run: 'requested' });
+  expect((await post('/backups/nightly/run')).body).toEqual({ backup: 'nightly', run: 'requested' });
+  expect((await post('/exports/other/run')).body.error.code).toBe('unknown-export');
   await post('/sinks/crm/pause', { reason: 'moving house' });
   await post('/sinks/crm/pause');
   expect(asked).toEqual([
@@ -102,6 +105,9 @@ test('what is asked for reaches the operation, read and filled in', async () => 
     ['replay', 'crm', 'main', '42'],
     ['poll', 'main'],
     ['poll', 'other'],
+    ['runExport', 'export', 'nightly'],
+    ['runExport', 'backup', 'nightly'],
+    ['runExport', 'export', 'other'],
     ['pause', 'crm', 'moving house'],
     ['pause', 'crm', 'paused through the API'],
   ]);
@@ -406,8 +412,10 @@ describe('/api/v1/openapi.json', () => {
       'get /rejected-leads',
       'get /sinks',
       'get /sinks/{sink}',
+      'post /backups/{backup}/run',
       'post /deliveries/discard',
       'post /deliveries/retry',
+      'post /exports/{export}/run',
       'post /expressions/try',
       'post /leads/find',
       'post /leads/{source}/{lead}/preview',
@@ -429,7 +437,9 @@ describe('/api/v1/openapi.json', () => {
         .replace('{lead}', '42')
         .replace('{version}', '1')
         .replace('{id}', '1')
-        .replace('{sink}', 'crm');
+        .replace('{sink}', 'crm')
+        .replace('{export}', 'nightly')
+        .replace('{backup}', 'nightly');
       const { status } = await ask(server, there, { method: method.toUpperCase() });
       expect([200, 400], path).toContain(status);
     }

@@ -99,6 +99,10 @@ const TABLE: Readonly<
     resume: { api: [post('/api/v1/sinks/crm/resume')], pages: [post('/sinks/crm/resume')] },
     test: { api: [post('/api/v1/sinks/crm/test')], pages: [post('/sinks/crm/test')] },
     poll: { api: [post('/api/v1/sources/main/poll')], pages: [post('/sources/main/poll')] },
+    runExport: {
+      api: [post('/api/v1/exports/nightly/run'), post('/api/v1/backups/nightly/run')],
+      pages: [post('/exports/nightly/run'), post('/backups/nightly/run')],
+    },
   },
   admin: {
     audit: { api: [get('/api/v1/audit')], pages: [get('/audit')] },

@@ -142,6 +142,10 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       asked.push(['poll', ...args]);
       return args[0] === 'main' ? true : undefined;
     },
+    runExport: async (...args) => {
+      asked.push(['runExport', ...args]);
+      return args[1] === 'nightly' ? true : undefined;
+    },
     pause: async (...args) => {
       asked.push(['pause', ...args]);
       return args[0] === 'crm';

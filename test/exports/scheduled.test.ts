@@ -47,7 +47,8 @@ function scheduler(install: Install, files: Files = disk) {
   const { clock } = install;
   const parts = { states, dataDir: config.dataDir, clock, random: () => 0.5, niceness: 0 };
   const told = reportExports((event) => events.push(event), clock);
-  const ended = exportOnSchedule(() => config.exports, parts, told, stop.signal);
+  const requested = new Set<string>();
+  const ended = exportOnSchedule(() => config.exports, parts, told, stop.signal, requested);
   const end = async () => {
     stop.abort();
     await ended;
@@ -61,7 +62,7 @@ function scheduler(install: Install, files: Files = disk) {
     await clock.pass(2_000);
     await rest();
   };
-  return { events, pass, rest, end };
+  return { events, pass, rest, end, requested };
 }
 
 describe('an export by its name', () => {
@@ -271,6 +272,19 @@ describe('the daemon', () => {
     await second.pass(HOUR_MS);
     expect(filesOf(install)).toHaveLength(3);
     expect(second.events).toMatchObject([{ type: 'export-made', export: 'nightly', rows: 1 }]);
+  });
+
+  test('makes an export that an operator requests before it is due, once', async () => {
+    const install = withExport();
+    await install.listed(1);
+    const { events, pass, requested } = scheduler(install);
+    await pass(HOUR_MS);
+    expect(filesOf(install)).toHaveLength(1);
+    requested.add('nightly');
+    await pass(HOUR_MS);
+    await pass(HOUR_MS);
+    expect(filesOf(install)).toHaveLength(2);
+    expect(events.map(({ type }) => type)).toEqual(['export-made', 'export-made']);
   });
 
   test('waits for the hour of day, also after a run by hand', async () => {

@@ -186,6 +186,7 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
       ledger,
       current: { config },
       rewriteCommands: (text) => text,
+      role: { kind: 'run', deliver: false },
       clock: systemClock,
       wakes: new Wakes(systemClock),
       exportStates: new ExportStateFiles(disk, folder),
@@ -200,6 +201,7 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
     reload: () => Promise.reject(new Error('not asked for')),
     previewReload: () => ({ file: '', options: [] }),
     pollNow: () => undefined,
+    requestedExports: new Set(),
   });
   const admin = await opened.add(
     () => startAdmin({ ...openOptions, operations }),

@@ -181,6 +181,10 @@ export const versionPath = leadPath.extend({
 export const sinkPath = z.strictObject({ sink: z.string() });
 /** Path parameter of a source. The operation checks whether the source exists. */
 export const sourcePath = z.strictObject({ source: z.string() });
+/** Path parameter of an export. The operation checks whether the export exists. */
+export const exportPath = z.strictObject({ export: z.string() });
+/** Path parameter of a backup. The operation checks whether the backup exists. */
+export const backupPath = z.strictObject({ backup: z.string() });
 /** Body of a replay: one sink per request. The operation checks whether the sink exists. */
 export const replayBody = z.strictObject({ sink: z.string().describe('Sink that gets the lead again.') });
 /** Body of an expression to try. The operation checks whether the lead and the sink exist. */

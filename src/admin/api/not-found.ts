@@ -38,6 +38,16 @@ export function noSuchSource(source: string): never {
   );
 }
 
+/** Rejects a request for an unknown export or backup. @throws RequestError with status 404 */
+export function noSuchExport(what: 'export' | 'backup', name: string): never {
+  throw new RequestError(
+    404,
+    `unknown-${what}`,
+    `There is no ${what} "${name}" in the configuration in force.`,
+    `/api/v1/overview lists the ${what}s.`,
+  );
+}
+
 /** Rejects a request for an unknown rejected lead. @throws RequestError with status 404 */
 export function noSuchRejection(id: string): never {
   throw new RequestError(

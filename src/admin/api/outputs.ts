@@ -18,6 +18,13 @@ export const Requested = z.object({
     .enum(['started', 'running'])
     .describe('`running`: a poll was already in progress, so this request did not start another.'),
 });
+const run = z
+  .enum(['requested', 'running'])
+  .describe('`running`: a run was already in progress, so this request did not start another.');
+/** The export that an operator requested. */
+export const RequestedExport = z.object({ export: z.string(), run });
+/** The backup that an operator requested. */
+export const RequestedBackup = z.object({ backup: z.string(), run });
 /** Result of trying an expression. */
 export const Tried = z.object({ result: TriedExpression });
 

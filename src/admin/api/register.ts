@@ -4,6 +4,7 @@ import type { Operations } from '../contract/operations.ts';
 import { neededRole } from '../contract/rights.ts';
 import { requestErrorFor, sendError } from '../http/send-error.ts';
 import { addActions } from './actions.ts';
+import { addExportActions } from './export-actions.ts';
 import { addReads } from './reads.ts';
 
 /** Maximum size of a request body, in bytes. */
@@ -29,6 +30,7 @@ export async function addApi(
       });
       addReads(scope, operations);
       addActions(scope, operations);
+      addExportActions(scope, operations);
     },
     { prefix: '/api/v1' },
   );

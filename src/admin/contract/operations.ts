@@ -134,6 +134,11 @@ export interface Operations {
   replay(sink: string, source: string, lead: string): Promise<number>;
   /** Starts a poll of a source without waiting for its end. Returns false if a poll is already in progress; undefined if the source is unknown. */
   poll(source: string): Promise<boolean | undefined>;
+  /**
+   * Requests a run of a scheduled export or backup before it is due. It begins as soon as no other export or backup runs. Returns false if it is
+   * running already; undefined if it is not in the configuration in force.
+   */
+  runExport(what: 'export' | 'backup', name: string): Promise<boolean | undefined>;
   /** Returns false if the sink is unknown. */
   pause(sink: string, reason: string): Promise<boolean>;
   /** Ends a pause, and makes the next probe of a held sink due now. Returns false if the sink is unknown. */

@@ -42,6 +42,7 @@ const NEEDED_ROLES = {
   resume: 'operator',
   test: 'operator',
   poll: 'operator',
+  runExport: 'operator',
   audit: 'admin',
   configuration: 'admin',
   previewReload: 'admin',

@@ -94,6 +94,10 @@ export function withAudit(operations: Operations, record: RecordAudit): Operatio
       await record('poll', { source });
       return operations.poll(source);
     },
+    runExport: async (what, name) => {
+      await record(what, { name });
+      return operations.runExport(what, name);
+    },
     pause: async (sink, reason) => {
       await record('pause', { sink, reason });
       return operations.pause(sink, reason);

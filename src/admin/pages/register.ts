@@ -13,6 +13,7 @@ import { addPlayground } from './leads/playground.ts';
 import { addLog } from './log.ts';
 import { type LoginPage, type LoginWays, loginPage, type OnwardPage, onwardPage } from './login.ts';
 import { addOverview } from './overview/overview.ts';
+import { addRunExport } from './overview/run-export.ts';
 import { serveAssets } from './parts/assets.ts';
 import { failureFor } from './parts/failure-page.ts';
 import { publicFailurePage } from './parts/public-failure-page.ts';
@@ -35,6 +36,7 @@ const MAX_FORM_BYTES = 256 * 1024;
 
 const addPages = [
   addOverview,
+  addRunExport,
   addLeads,
   addFindLeads,
   addLead,

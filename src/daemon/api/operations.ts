@@ -30,6 +30,7 @@ import { findLeads } from './find-leads.ts';
 import { leadPreviews, tryOnLead } from './lead-previews.ts';
 import { choiceOf, filterOf, leadIdOf, searchOf } from './ledger-filters.ts';
 import { overviewOf } from './overview.ts';
+import { runExport } from './run-export.ts';
 
 /**
  * What `operationsOf` works with. `queries` runs in a separate thread and answers the reads, except for `replayable`; the ledger of `parts` makes the
@@ -38,7 +39,7 @@ import { overviewOf } from './overview.ts';
 export interface OperationParts {
   readonly parts: Pick<
     Parts,
-    'ledger' | 'current' | 'clock' | 'wakes' | 'exportStates' | 'rewriteCommands' | 'pollFailures'
+    'ledger' | 'current' | 'clock' | 'role' | 'wakes' | 'exportStates' | 'rewriteCommands' | 'pollFailures'
   >;
   readonly queries: PageReader;
   readonly audit: AuditStore;
@@ -53,6 +54,8 @@ export interface OperationParts {
   readonly previewReload: () => ReloadPreview;
   /** Polls a source now. Returns false if a poll is in progress; undefined if no source has the name. */
   readonly pollNow: (source: string) => boolean | undefined;
+  /** Names of the exports and backups to run before they are due. */
+  readonly requestedExports: Set<string>;
 }
 
 /** Returns the operations behind the pages and the API of a running leadsync. */
@@ -182,6 +185,7 @@ export function operationsOf(context: OperationParts): Operations {
     },
     cancelReplays: (sink) => ledger.cancelReplays(sink),
     poll: async (source) => pollNow(source),
+    runExport: (what, name) => runExport(what, name, context),
     pause: (sink, reason) => ledger.pause(sink, reason),
     resume: async (sink) => {
       const known = await ledger.resume(sink);

@@ -19,7 +19,10 @@ export async function serveAdmin(
   { host, port }: { readonly host: string; readonly port: number },
   parts: Parts,
   closers: Closers,
-  daemon: Pick<OperationParts, 'unready' | 'state' | 'reload' | 'previewReload' | 'pollNow'>,
+  daemon: Pick<
+    OperationParts,
+    'unready' | 'state' | 'reload' | 'previewReload' | 'pollNow' | 'requestedExports'
+  >,
 ): Promise<void> {
   const { current, carrier, clock, ledger, telemetry, role } = parts;
   const { dataDir } = current.config;

@@ -358,6 +358,15 @@ export class FakeOperations implements Operations {
     return known && known.last_poll_status !== 'running';
   }
 
+  async runExport(what: 'export' | 'backup', name: string): Promise<boolean | undefined> {
+    this.actions.push(`run ${what} ${name}`);
+    const known =
+      what === 'export'
+        ? this.exports.find((one) => one.export === name)
+        : this.backups.find((one) => one.backup === name);
+    return known && known.state !== 'running';
+  }
+
   async pause(sink: string, reason: string): Promise<boolean> {
     this.actions.push(`pause ${sink}: ${reason}`);
     return this.#change(sink, { state: 'paused', reason, since: this.now.toISOString() });

@@ -26,7 +26,7 @@ describe('Overview', () => {
         /^Critical\s*3 deliveries to crm are dead.*422\.\s*See why, and fix the cause before you retry\.\s*See 3 dead\s*Retry…\s*Discard…\s*See runbook\s*$/s,
       ),
       expect.stringMatching(
-        /^Warning\s*Export lake failed 3 times.*leadsync export --name lake.*See export\s*See runbook\s*$/s,
+        /^Warning\s*Export lake failed 3 times.*leadsync export --name lake.*See export\s*Export now\s*See runbook\s*$/s,
       ),
     ]);
     expect(faults).toEqual([]);
@@ -117,7 +117,7 @@ describe('Overview', () => {
       (await table.locator('tbody tr').allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').trim());
     expect(await rows()).toEqual([
       expect.stringMatching(
-        /^nightly made \/srv\/leads\/exports daily at 03:00 \(Australia\/Brisbane\) 21 h 30 min ago 48,214 21.4 MB 22 Nov 04:02:07$/,
+        /^nightly made \/srv\/leads\/exports daily at 03:00 \(Australia\/Brisbane\) 21 h 30 min ago 48,214 21.4 MB 22 Nov 04:02:07 Export now$/,
       ),
       expect.stringMatching(
         /^lake failed 3 times in a row: The storage .*ECONNREFUSED\)\. s3:\/\/acme-leads\/leadsync\/ every 1 h 3 h 30 min ago 61 40 kB /,
@@ -134,12 +134,32 @@ describe('Overview', () => {
       next_at: operations.now.toISOString(),
     }));
     await go('/');
-    expect((await rows())[3]).toBe('archive failed <b>No room.</b> /mnt/archive every 7 d never – – due now');
+    expect((await rows())[3]).toBe(
+      'archive failed <b>No room.</b> /mnt/archive every 7 d never – – due now Export now',
+    );
     operations.exports = [];
     await go('/');
     expect(await page.getByRole('heading').allInnerTexts()).not.toContain('Exports');
     expect(faults).toEqual([]);
   });
+
+  test.each(['Export now: nightly', 'Back up now: daily', 'Export now: archive'])(
+    'runs an export or a backup before it is due, unless it is running: %s',
+    async (name) => {
+      const { page, go, operations, faults } = await openReader(browser, { refreshMs: 60_000 });
+      await go('/');
+      const button = page.getByRole('button', { name, exact: true });
+      const isRunning = name.endsWith('archive');
+      expect(await button.count()).toBe(isRunning ? 0 : 1);
+      if (isRunning) return;
+      await button.click();
+      await notice(page).filter({ hasText: ' begins as soon as no other export or backup runs.' }).waitFor();
+      expect(operations.actions).toEqual([
+        name.startsWith('Export') ? 'run export nightly' : 'run backup daily',
+      ]);
+      expect(faults).toEqual([]);
+    },
+  );
 
   test('its title and icon tell the state from afar', async () => {
     const { page, go, operations } = await openReader(browser);

@@ -7,6 +7,7 @@ import type { Content } from '../parts/content.ts';
 import { withLineBreaks } from '../parts/line-breaks.ts';
 import { type Column, table } from '../parts/table.ts';
 import { ago, moment } from '../parts/time-element.ts';
+import { runButton } from './run-export.ts';
 
 type Export = Overview['exports'][number];
 type Backup = Overview['backups'][number];
@@ -41,7 +42,7 @@ function backupTable(backups: readonly Backup[], now: Date): VNode {
       ...stateColumns<Backup>(),
       { label: 'Last success', of: (one) => ago(one.last_success_at, now), number: true },
       { label: 'Leads', of: ({ leads }) => (leads === null ? none() : printCount(leads)), number: true },
-      ...sizeColumns<Backup>(now),
+      ...sizeColumns<Backup>(now, (one) => runButton('backup', one.backup)),
     ],
     rows: backups,
     key: (one) => backupId(one.backup),
@@ -61,10 +62,11 @@ function stateColumns<One extends Made>(): Column<One>[] {
   ];
 }
 
-function sizeColumns<One extends Made>(now: Date): Column<One>[] {
+/** Returns the last columns. The button of `run` is below the time of the next run, because a column of its own would not fit on a tablet. */
+function sizeColumns<One extends Made>(now: Date, run: (one: One) => Content): Column<One>[] {
   return [
     { label: 'Size', of: ({ bytes }) => (bytes === null ? none() : printBytes(bytes)), number: true },
-    { label: 'Next', of: (one) => next(one, now), number: true },
+    { label: 'Next', of: (one) => [next(one, now), one.state !== 'running' && run(one)], number: true },
   ];
 }
 
@@ -76,7 +78,7 @@ function exportTable(exports: readonly Export[], now: Date): VNode {
       ...stateColumns<Export>(),
       { label: 'Last success', of: (one) => ago(one.last_success_at, now), number: true },
       { label: 'Rows', of: rows, number: true },
-      ...sizeColumns<Export>(now),
+      ...sizeColumns<Export>(now, (one) => runButton('export', one.export)),
     ],
     rows: exports,
     key: (one) => exportId(one.export),

@@ -12,6 +12,7 @@ import { nextStepOf } from '../parts/next-step.ts';
 import { problemId } from '../parts/problem-id.ts';
 import { pollButton } from '../sources/poll-now.ts';
 import { backupId, exportId } from './exports.ts';
+import { runButton } from './run-export.ts';
 
 /** Returns the problems, one per row: its severity, what is wrong, and what the reader can do about it. */
 export function problemList({ problems, sinks }: Overview): Content {
@@ -79,8 +80,8 @@ const BESIDE_STEP: Readonly<Record<string, Actions>> = {
     link(goneLeadsAddress(source), 'See leads that are gone', source),
   ],
   source_removed: (source) => [link(withQuery('/leads', { source }), 'See leads', source)],
-  export_fails: (name) => [link(`#${exportId(name)}`, 'See export', name)],
-  backup_fails: (name) => [link(`#${backupId(name)}`, 'See backup', name)],
+  export_fails: (name) => [link(`#${exportId(name)}`, 'See export', name), runButton('export', name)],
+  backup_fails: (name) => [link(`#${backupId(name)}`, 'See backup', name), runButton('backup', name)],
 };
 
 function offersFor(problem: Overview['problems'][number], sinks: readonly SinkOverview[]): Offers {

@@ -69,6 +69,11 @@ export function pollAction(source: string): string {
   return `/sources/${encoded(source)}/poll`;
 }
 
+/** Returns the address to which the button that runs an export or a backup posts. */
+export function runAction(what: 'export' | 'backup', name: string): string {
+  return `/${what}s/${encoded(name)}/run`;
+}
+
 /** Returns an address with those query parameters that have a value. */
 export function withQuery(path: string, query: Readonly<Record<string, string | undefined>>): string {
   const present = Object.entries(query).filter((entry): entry is [string, string] => Boolean(entry[1]));
