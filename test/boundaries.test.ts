@@ -296,6 +296,7 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: ['leads', 'platform', 'sinks/webhook', 'telemetry'],
     doors: [
       'alert-file.ts',
+      'alert-store.ts',
       'alerts.ts',
       'arrival-model.ts',
       'alert-tracker.ts',

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { z } from 'zod';
 import { type Files, writeFileDurably } from '../platform/files/file-system.ts';
 import type { AlertState, AlertStore } from './alert-store.ts';
@@ -37,6 +38,11 @@ const fileContent = z.object({
 });
 
 const EMPTY: AlertState = { entries: [], waiting: {} };
+
+/** Returns the path of the alert state in a data directory. */
+export function alertFile(dataDir: string): string {
+  return join(dataDir, 'alerts.json');
+}
 
 /** Stores the alert state in a file beside the ledger, which still works when the ledger fails. */
 export class AlertFile implements AlertStore {

@@ -172,13 +172,31 @@ function growthOf(entry: Entry | undefined, { count = 0 }: ActiveCondition): str
   return more > 0 ? ` ${printCount(more)} more since ${printMinute(new Date(entry.toldMs))}.` : '';
 }
 
+/** Returns how long a condition must have been absent before it counts as over, in ms. */
+function calmMsOf({ times }: Entry): number {
+  return Math.min(CALM_MS * 2 ** (times - 1), MAX_CALM_MS);
+}
+
+/**
+ * Returns the next notice of a condition if its state stays as it is, and when it is due. The time of the first notice depends on the limit of the
+ * condition, which the entry does not contain. Returns undefined if the condition is over.
+ */
+export function upcomingNotice(
+  entry: Entry,
+): { readonly kind: Notice['kind']; readonly at?: Date } | undefined {
+  const { toldMs, wellSinceMs, overMs } = entry;
+  if (overMs !== undefined) return undefined;
+  if (toldMs === undefined) return { kind: 'begun' };
+  if (wellSinceMs !== undefined) return { kind: 'over', at: new Date(wellSinceMs + calmMsOf(entry)) };
+  return { kind: 'lasts', at: new Date(toldMs + REMIND_MS) };
+}
+
 function stepWell(entry: Entry | undefined, { condition, about, over }: Evaluation, nowMs: number): Step {
   if (!entry) return {};
   if (entry.overMs !== undefined) return nowMs - entry.overMs > RECENT_MS ? {} : { entry };
   if (entry.toldMs === undefined) return {};
   const wellSinceMs = entry.wellSinceMs ?? nowMs;
-  const calmMs = Math.min(CALM_MS * 2 ** (entry.times - 1), MAX_CALM_MS);
-  if (nowMs - wellSinceMs < calmMs) return { entry: { ...entry, wellSinceMs } };
+  if (nowMs - wellSinceMs < calmMsOf(entry)) return { entry: { ...entry, wellSinceMs } };
   const since = new Date(entry.sinceMs);
   const notice = {
     kind: 'over',

@@ -397,6 +397,7 @@ describe('/api/v1/openapi.json', () => {
   test('has each operation there is, and describes none that there is not', async () => {
     const { all, server } = await operations();
     expect(all.map(({ path, method }) => `${method} ${path.replace('/api/v1', '')}`).sort()).toEqual([
+      'get /alerts',
       'get /audit',
       'get /configuration',
       'get /configuration/changes',

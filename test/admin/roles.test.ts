@@ -43,6 +43,7 @@ const TABLE: Readonly<
     sink: { api: [get('/api/v1/sinks/crm')], pages: [get('/sinks/crm')] },
     polls: { api: [get('/api/v1/polls')], pages: [get('/polls'), get('/polls.csv')] },
     log: { api: [get('/api/v1/log')], pages: [get('/log'), get('/log.csv')] },
+    alerts: { api: [get('/api/v1/alerts')], pages: [get('/alerts')] },
     rejected: { api: [get('/api/v1/rejected-leads')], pages: [get('/rejected')] },
     expressionLanguage: { api: [get('/api/v1/expressions')] },
     metrics: { api: [get('/metrics')] },

@@ -105,6 +105,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     log: kept('log', [
       { at: AT, level: 'info', event: 'started', source: null, sink: null, message: 'leadsync runs.' },
     ]),
+    alerts: kept('alerts', { destinations: [], alerts: [] }),
     rejected: kept('rejected', { rows: [], next: null }),
     revealRejected: async (...args) => {
       asked.push(['revealRejected', ...args]);

@@ -232,3 +232,36 @@ test('the API shows when each export last ran, what failed, and when it runs nex
   expect(metrics).toContain('leadsync_export_failures_in_a_row{export="broken"} 1');
   expect(metrics).toContain('leadsync_export_failures_in_a_row{export="hourly"} 0');
 });
+
+test('the API says where alerts go, and which there are', async () => {
+  const ops = { type: 'webhook', url: 'http://127.0.0.1:9', secret: SECRET };
+  const { ask } = await aRunningLeadsync({ alerts: { to: { ops } } });
+  await until('a delivery is dead', async () => (await ask('/sinks')).body.rows[0].dead === 1);
+  await until('the alert is there', async () => (await ask('/alerts')).body.alerts.length > 0);
+  expect((await ask('/alerts')).body).toMatchObject({
+    destinations: [{ name: 'ops', type: 'webhook' }],
+    alerts: [{ condition: 'deliveries_dead', about: 'crm', next_notice: expect.any(String) }],
+  });
+});
+
+test('an export and a backup run when the API is asked for them, and the audit log says which', async () => {
+  const hour = String((new Date().getUTCHours() + 12) % 24).padStart(2, '0'); // neither is due soon
+  const daily = { type: 'directory', at: `${hour}:00`, timezone: 'UTC' };
+  const { ask, dataDir } = await aRunningLeadsync({
+    exports: { nightly: { ...daily, directory: './out' } },
+    backups: { safe: { ...daily, directory: './safe' } },
+  });
+  expect((await ask('/exports/safe/run', null)).body.error.code).toBe('unknown-export');
+  expect((await ask('/exports/nightly/run', null)).body).toEqual({ export: 'nightly', run: 'requested' });
+  expect((await ask('/backups/safe/run', null)).body).toEqual({ backup: 'safe', run: 'requested' });
+  await until('both are made', async () => {
+    const { exports, backups } = (await ask('/overview')).body;
+    return [...exports, ...backups].every(({ state }: { state: string }) => state === 'made');
+  });
+  const audit = readFileSync(join(dataDir, 'audit.jsonl'), 'utf8').trim().split('\n');
+  expect(audit.map((line) => JSON.parse(line))).toMatchObject([
+    { what: 'export', name: 'safe' },
+    { what: 'export', name: 'nightly' },
+    { what: 'backup', name: 'safe' },
+  ]);
+});

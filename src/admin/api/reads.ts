@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { printCount } from '../../platform/text/human-readable.ts';
+import { Alerts } from '../contract/alerts.ts';
 import { AuditRow } from '../contract/audit.ts';
 import { Configuration, ReloadPreview } from '../contract/configuration.ts';
 import { DeliveryRow } from '../contract/deliveries.ts';
@@ -181,6 +182,21 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       },
     },
     async ({ query }) => ({ rows: [...(await operations.log(query))] }),
+  );
+  app.get(
+    '/alerts',
+    {
+      config: { operation: 'alerts' },
+      schema: {
+        operationId: 'alerts',
+        summary: 'Conditions for alerts that hold or held recently, who was notified, and the next notice',
+        description:
+          'leadsync evaluates the conditions every 15 s, and only if `alerts.to` names a destination.',
+        tags: ['watch'],
+        response: responses(Alerts),
+      },
+    },
+    () => operations.alerts(),
   );
   app.get(
     '/rejected-leads',

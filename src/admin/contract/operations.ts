@@ -1,3 +1,4 @@
+import type { Alerts } from './alerts.ts';
 import type { AuditFilter, AuditRow } from './audit.ts';
 import type { Configuration, ReloadPreview, TestResult } from './configuration.ts';
 import type {
@@ -109,6 +110,8 @@ export interface Operations {
   polls(filter: PollFilter, page: PageRequest): Promise<Page<PollRow>>;
   /** Returns the last lines of the log of this process, newest first. */
   log(filter: LogFilter): Promise<readonly LogLine[]>;
+  /** Returns the conditions for alerts that hold or held recently, who was notified, and what comes next. */
+  alerts(): Promise<Alerts>;
   /** Returns the leads that could not be recorded, without their texts. */
   rejected(filter: RejectedFilter, page: PageRequest): Promise<Page<RejectedRow>>;
   /**

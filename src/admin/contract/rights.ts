@@ -19,6 +19,7 @@ const NEEDED_ROLES = {
   sink: 'viewer',
   polls: 'viewer',
   log: 'viewer',
+  alerts: 'viewer',
   rejected: 'viewer',
   expressionLanguage: 'viewer',
   /** Metrics for Prometheus. */

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestError } from '../contract/request-error.ts';
 import { may } from '../contract/rights.ts';
 import { requestErrorFor } from '../http/send-error.ts';
+import { addAlerts } from './alerts.ts';
 import { addAudit } from './audit/audit.ts';
 import { addConfiguration } from './configuration.ts';
 import { addDeliveries } from './deliveries/deliveries.ts';
@@ -48,6 +49,7 @@ const addPages = [
   addPolls,
   addPollNow,
   addRejected,
+  addAlerts,
   addLog,
   addPlayground,
   addConfiguration,

@@ -9,6 +9,7 @@ import {
 } from '../../admin/contract/operations.ts';
 import type { PollFilter } from '../../admin/contract/polls.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
+import { AlertFile, alertFile } from '../../alerts/alert-file.ts';
 import type { AuditStore } from '../../audit/audit-store.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { type AskLedger, LedgerBusy, type PageReader } from '../../ledger/contract/ledger-pages.ts';
@@ -17,6 +18,8 @@ import { languageReference } from '../../mapping/language-reference.ts';
 import { MAX_EXPRESSION } from '../../mapping/mapping-definition.ts';
 import type { MappingProcess } from '../../mapping/start-mapping-process.ts';
 import { testSink } from '../../operations/test-sink.ts';
+import { disk } from '../../platform/files/file-system.ts';
+import { alertsJson } from '../../status/alert-json.ts';
 import { batchWaits } from '../../status/batch-wait.ts';
 import { contentJson, deliveryJson, historyJson, leadJson, pollJson } from '../../status/record-json.ts';
 import { activityRequest, sinkDetail } from '../../status/sink-detail.ts';
@@ -148,6 +151,10 @@ export function operationsOf(context: OperationParts): Operations {
           sink,
         }))
         .filter((line) => isLogged(line, filter)),
+    alerts: async () => {
+      const { alerts, dataDir } = parts.current.config;
+      return alertsJson(await new AlertFile(disk, alertFile(dataDir)).read(), alerts);
+    },
     rejected: async (filter, page) => {
       await requireNames(context, query, filter);
       return query('rejected', filter, requireCursor(page));

@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { AlertFile } from '../../alerts/alert-file.ts';
+import { AlertFile, alertFile } from '../../alerts/alert-file.ts';
 import { Alerts } from '../../alerts/alerts.ts';
 import { ArrivalModel } from '../../alerts/arrival-model.ts';
 import { filesOf, type SourceConfig } from '../../config/contract/config.ts';
@@ -38,7 +37,7 @@ export async function watchAlerts(
   signal: AbortSignal,
 ): Promise<void> {
   const { clock, current, telemetry, role, rewriteCommands } = parts;
-  const store = new AlertFile(files, join(current.config.dataDir, 'alerts.json'));
+  const store = new AlertFile(files, alertFile(current.config.dataDir));
   const alerts = await Alerts.open({ clock, store, emit: telemetry.emit, rewriteCommands });
   const observer = new Observer(parts);
   try {

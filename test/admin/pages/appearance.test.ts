@@ -20,6 +20,7 @@ const everyPage = [
   '/sinks/crm',
   '/replay?sink=crm&since=2d',
   '/polls',
+  '/alerts',
   '/log',
   '/rejected',
   '/audit',

@@ -1,3 +1,4 @@
+import type { Alerts } from '../../../src/admin/contract/alerts.ts';
 import type { AuditFilter, AuditRow } from '../../../src/admin/contract/audit.ts';
 import type { Configuration, ReloadPreview, TestResult } from '../../../src/admin/contract/configuration.ts';
 import type { DeliveryFilter, DeliveryRow, ReplayFilter } from '../../../src/admin/contract/deliveries.ts';
@@ -260,6 +261,49 @@ export class FakeOperations implements Operations {
         (result === undefined || row.result === result),
     );
     return cut(rows, page);
+  }
+
+  alertsNow: Alerts = {
+    destinations: [
+      { name: 'ops', type: 'slack', unsent: 0, unsent_since: null },
+      { name: 'mail', type: 'email', unsent: 1, unsent_since: '2026-11-21T14:31:00.000Z' },
+    ],
+    alerts: [
+      {
+        condition: 'sink_held',
+        severity: 'critical',
+        about: 'warehouse',
+        message:
+          'warehouse has been held: <b>the database</b> refuses connections. Run `leadsync test-sink warehouse`.',
+        state: 'active',
+        since: '2026-11-21T13:54:00.000Z',
+        reported_at: '2026-11-21T14:24:00.000Z',
+        over_at: null,
+        next_notice: 'reminder',
+        next_notice_at: '2026-11-22T14:24:00.000Z',
+        unsent_to: ['mail'],
+        runbook: 'docs/operating.md#sink-held',
+      },
+      {
+        condition: 'disk_low',
+        severity: 'warning',
+        about: null,
+        message: 'The disk is nearly full.',
+        state: 'new',
+        since: '2026-11-21T14:31:00.000Z',
+        reported_at: null,
+        over_at: null,
+        next_notice: 'first',
+        next_notice_at: null,
+        unsent_to: [],
+        runbook: 'docs/operating.md#disk-low',
+      },
+    ],
+  };
+
+  async alerts(): Promise<Alerts> {
+    this.#mayFail();
+    return this.alertsNow;
   }
 
   async rejected({ source, state }: RejectedFilter, page: PageRequest): Promise<Page<RejectedRow>> {

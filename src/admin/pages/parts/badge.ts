@@ -21,6 +21,8 @@ const TONES: Readonly<Record<string, Tone>> = {
   refused: 'bad',
   unavailable: 'warning',
   late: 'bad',
+  active: 'bad',
+  ending: 'warning',
   shrunk: 'warning',
   rejected: 'warning',
   removed: 'warning',

@@ -17,6 +17,7 @@ export const MENU = [
   ['Deliveries', '/deliveries', 'deliveries'],
   ['Sinks', '/sinks', 'sinks'],
   ['Polls', '/polls', 'polls'],
+  ['Alerts', '/alerts', 'alerts'],
   ['Log', '/log', 'log'],
   ['Rejected', '/rejected', 'rejected'],
   ['Playground', '/playground', 'tryExpression'],
