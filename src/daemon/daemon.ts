@@ -146,7 +146,7 @@ export class Daemon {
       unready: () => this.#unready(),
       state: () => this.#reloader.state,
       reload: () => this.reload('request'),
-      previewReload: () => this.#reloader.preview(),
+      previewReload: (withPlan) => this.#reloader.preview(withPlan),
       pollNow: (source) => this.#installation.pollNow(source),
       requestedExports: this.#requestedExports,
     });

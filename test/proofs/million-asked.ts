@@ -199,7 +199,7 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
     state: () => ({ generation: 1, loadedAt: new Date(), stale: undefined, values: config.values }),
     configuration: openOptions.configuration,
     reload: () => Promise.reject(new Error('not asked for')),
-    previewReload: () => ({ file: '', options: [] }),
+    previewReload: async () => ({ file: '', options: [], plan: [] }),
     pollNow: () => undefined,
     requestedExports: new Set(),
   });

@@ -37,6 +37,7 @@ test('a plan for the running leadsync has every changed option with both values,
   const asked = await dialog.text();
   expect(asked).toContain('alerts.when.no_poll');
   expect(asked).toContain('at the next restart');
+  expect(asked).toMatch(/sink crm: [^<]*concurrency[^<]*, from its next attempt on/);
 });
 
 async function adminUrl({ configFile }: { readonly configFile: string }): Promise<string> {

@@ -252,7 +252,7 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
         response: responses(ReloadPreview),
       },
     },
-    () => operations.previewReload(),
+    () => operations.previewReload(true),
   );
   app.get(
     '/audit',

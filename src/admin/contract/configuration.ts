@@ -38,6 +38,11 @@ export const ReloadPreview = z.object({
       }),
     )
     .nullable(),
+  plan: z
+    .array(z.string())
+    .describe(
+      'One sentence for each source, sink, export and backup that would change, as in `leadsync plan`: for example how many leads a sink is owed.',
+    ),
   faults: z.array(z.string()),
 });
 

@@ -149,6 +149,9 @@ export interface Operations {
   /** Sends one event that is marked as a test. Returns undefined if the sink is unknown. */
   test(sink: string): Promise<TestResult | undefined>;
   reload(): Promise<ReloadResult>;
-  /** Compares the file with the configuration in force. Changes nothing. */
-  previewReload(): Promise<ReloadPreview>;
+  /**
+   * Compares the file with the configuration in force. Changes nothing. `withPlan` adds the plan, which the ledger takes part in; otherwise it is
+   * empty.
+   */
+  previewReload(withPlan?: boolean): Promise<ReloadPreview>;
 }

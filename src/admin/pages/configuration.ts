@@ -9,7 +9,7 @@ import type { Content } from './parts/content.ts';
 import { withLineBreaks } from './parts/line-breaks.ts';
 import { markup } from './parts/markup.ts';
 import type { Notice } from './parts/notice.ts';
-import { type AddPage, fieldsOf } from './parts/site.ts';
+import { type AddPage, fieldsOf, type Site } from './parts/site.ts';
 import { table } from './parts/table.ts';
 import { ago, moment } from './parts/time-element.ts';
 
@@ -34,7 +34,7 @@ export const addConfiguration: AddPage = (app, site) => {
       title: 'Reload the configuration',
       question: 'Reload the configuration file?',
       consequences: [
-        changes(await site.operations.previewReload()),
+        changes(await site.operations.previewReload(true), site.rewriteCommands),
         html`<p>${markup(site.rewriteCommands(CONSEQUENCES))}</p>`,
       ],
       confirmLabel: 'Reload',
@@ -44,10 +44,13 @@ export const addConfiguration: AddPage = (app, site) => {
 };
 
 const CONSEQUENCES =
-  'Work in progress finishes under the old configuration. `leadsync plan` also shows how many leads a changed sink would get.';
+  'Work in progress finishes under the old configuration. `leadsync plan` also tries a changed mapping on the last leads.';
 
-/** Returns what the reload would change. */
-function changes({ options, faults }: ReloadPreview): Content {
+/** Returns what the reload would change: the options, and what that means for sources, sinks and exports. */
+function changes(
+  { options, plan, faults }: ReloadPreview,
+  rewriteCommands: Site['rewriteCommands'],
+): Content {
   if (options === null)
     return html`<p>The file has faults, so a reload changes nothing:</p>
       <ul>${faults.map((fault) => html`<li><code><bdi>${fault}</bdi></code></li>`)}</ul>`;
@@ -57,7 +60,12 @@ function changes({ options, faults }: ReloadPreview): Content {
       <code>${path}</code>: <bdi>${before ?? 'not set'}</bdi> → <bdi>${after ?? 'not set'}</bdi>
       ${before === after && ' (changed)'}${restart && ', at the next restart'}
     </li>`,
-  )}</ul>`;
+  )}</ul>
+    ${
+      plan.length > 0 &&
+      html`<p>This means:</p>
+        <ul>${plan.map((line) => html`<li><bdi>${markup(rewriteCommands(line))}</bdi></li>`)}</ul>`
+    }`;
 }
 
 function body(

@@ -54,7 +54,7 @@ export interface OperationParts {
   readonly state: () => Reloader['state'];
   readonly configuration: () => Promise<Configuration>;
   readonly reload: () => Promise<ReloadResult>;
-  readonly previewReload: () => ReloadPreview;
+  readonly previewReload: (withPlan: boolean) => Promise<ReloadPreview>;
   /** Polls a source now. Returns false if a poll is in progress; undefined if no source has the name. */
   readonly pollNow: (source: string) => boolean | undefined;
   /** Names of the exports and backups to run before they are due. */
@@ -210,10 +210,10 @@ export function operationsOf(context: OperationParts): Operations {
       return { arrived, duration_ms: durationMs, what };
     },
     reload,
-    previewReload: async () => {
-      const preview = previewReload();
-      const { options = null, faults = [] } = { options: undefined, faults: undefined, ...preview };
-      return { file: preview.file, options: options && [...options], faults: [...faults] };
+    previewReload: async (withPlan = false) => {
+      const preview = await previewReload(withPlan);
+      if ('faults' in preview) return { ...preview, options: null, plan: [], faults: [...preview.faults] };
+      return { ...preview, options: [...preview.options], plan: [...preview.plan], faults: [] };
     },
   };
 }

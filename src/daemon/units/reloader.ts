@@ -38,7 +38,11 @@ export type ReloadResult =
 
 /** What a reload would change, or the faults in the configuration. */
 export type ReloadPreview = { readonly file: string } & (
-  | { readonly options: readonly ChangedOption[] }
+  | {
+      readonly options: readonly ChangedOption[];
+      /** One sentence for each source, sink, export and backup that would change, with the number of leads. Empty if it was not requested. */
+      readonly plan: readonly string[];
+    }
   | { readonly faults: readonly string[] }
 );
 
@@ -53,9 +57,12 @@ export interface ConfigReader {
 /** The files that a configuration was read from. */
 export type ConfigFiles = Pick<Config, 'file' | 'secretFiles'>;
 
+/** What the reloader needs of the running sources and sinks. */
+type Units = Pick<Installation, 'apply' | 'changedOptions' | 'planned'>;
+
 /** Applies the configuration from its current files, one reload at a time. A failed reload leaves the last valid configuration in force. */
 export class Reloader {
-  readonly #installation: Pick<Installation, 'apply' | 'changedOptions'>;
+  readonly #installation: Units;
   readonly #read: ConfigReader;
   readonly #clock: Clock;
   readonly #emit: Emit;
@@ -69,7 +76,7 @@ export class Reloader {
    * when that configuration is running.
    */
   constructor(
-    installation: Pick<Installation, 'apply' | 'changedOptions'>,
+    installation: Units,
     read: ConfigReader,
     parts: {
       readonly clock: Clock;
@@ -104,11 +111,13 @@ export class Reloader {
     return this.#loadedStamp;
   }
 
-  /** Returns what a reload would change now. Changes nothing. */
-  preview(): ReloadPreview {
+  /** Returns what a reload would change now, with the plan if `withPlan` is true. Changes nothing. */
+  async preview(withPlan: boolean): Promise<ReloadPreview> {
     const { file } = this.#files;
     try {
-      return { file, options: this.#installation.changedOptions(this.#read.load()) };
+      const next = this.#read.load();
+      const plan = withPlan ? await this.#installation.planned(next) : [];
+      return { file, options: this.#installation.changedOptions(next), plan };
     } catch (error) {
       return { file, faults: faultsOf(error) };
     }

@@ -78,6 +78,12 @@ export class Installation {
     return changedOptions(this.#parts.current.config, next);
   }
 
+  /** Returns the changes that `apply` would return for sources, sinks, exports and backups. */
+  planned(next: Config): Promise<readonly string[]> {
+    const { config } = this.#parts.current;
+    return this.plan(withoutRestart(config, next), compareConfigs(config, next));
+  }
+
   /** Starts the sinks and sources of the current configuration. */
   async start(): Promise<void> {
     const { current, carrier, role } = this.#parts;

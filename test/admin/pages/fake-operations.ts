@@ -76,6 +76,7 @@ export class FakeOperations implements Operations {
   preview: ReloadPreview = {
     file: '/etc/leadsync.yaml',
     options: [{ path: 'sinks.crm.timeout', before: '15s', after: '30s', restart: false }],
+    plan: ['sink crm: timeout, from its next attempt on; still pending: 12 deliveries'],
     faults: [],
   };
   reloadResult: Awaited<ReturnType<Operations['reload']>>;
@@ -433,8 +434,8 @@ export class FakeOperations implements Operations {
     return this.reloadResult;
   }
 
-  async previewReload(): Promise<ReloadPreview> {
-    return this.preview;
+  async previewReload(withPlan = false): Promise<ReloadPreview> {
+    return withPlan ? this.preview : { ...this.preview, plan: [] };
   }
 
   #mayFail(): void {

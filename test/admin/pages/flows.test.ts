@@ -722,6 +722,9 @@ describe('Configuration', () => {
     await go('/configuration');
     const secret = page.locator('tr', { hasText: 'sinks.crm.secret' });
     expect(await secret.innerText()).toMatch(/\[secret\]\s+environment CRM_WEBHOOK_SECRET/);
+    await page.getByRole('button', { name: 'Reload…' }).click();
+    await page.getByRole('dialog').getByText('still pending: 12 deliveries').waitFor();
+    await page.keyboard.press('Escape');
     await reload(page);
     await notice(page).getByText('Generation 8 is in force.').waitFor();
     expect(await notice(page).innerText()).toContain('sink crm changed: timeout');
@@ -766,7 +769,7 @@ describe('Configuration', () => {
     await button.waitFor();
     expect(await page.locator('.facts').innerText()).toContain('has faults');
     operations.config = { ...operations.config, stale: null };
-    operations.preview = { file: '/etc/leadsync.yaml', options: null, faults: stale.faults };
+    operations.preview = { file: '/etc/leadsync.yaml', options: null, plan: [], faults: stale.faults };
     await go('/configuration');
     expect(await button.count()).toBe(1);
   });

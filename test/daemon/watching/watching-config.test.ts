@@ -39,7 +39,7 @@ function watching({ load }: ReturnType<typeof aFile>) {
     return { changes: [next.log.level], restart: [] };
   };
   const reloading = new Reloader(
-    { apply, changedOptions: () => [] },
+    { apply, changedOptions: () => [], planned: async () => [] },
     { load, stamp: stampOf },
     { clock, emit: reported.emit, config, loadedStamp: stampOf(config), ready: Promise.resolve() },
   );
