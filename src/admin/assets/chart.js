@@ -1,6 +1,8 @@
 // Draws every chart of a page with uPlot, from `data-chart`: see parts/chart.ts. A pointer, a touch or the arrow keys move its tooltip.
 (() => {
   const WIDEST_BAR = 40;
+  /** A bar is cut if it is more than this many times as high as the bars that are usually the highest. */
+  const TOO_HIGH = 10;
   const grouped = (number) => number.toLocaleString('en');
 
   function chartIn(place) {
@@ -44,11 +46,11 @@
         scales: {
           // A point represents the interval that begins at it, so the last one needs room.
           x: { range: (_plot, min, max) => [min, max + chart.stepSeconds] },
-          y: { range: (_plot, _min, max) => [0, Math.max(4, max * 1.1)] },
+          y: { range: (_plot, _min, max) => [0, Math.max(4, Math.min(max, highest(chart)) * 1.1)] },
         },
         axes: [
           // The gap keeps the first time clear of the lowest value, which is centred on the line between them.
-          { ...axis, size: 32, gap: 12, grid: { show: false }, values: (_plot, times) => times.map(timeOf) },
+          { ...axis, size: 46, gap: 12, grid: { show: false }, values: (_plot, times) => times.map(timeOf) },
           {
             ...axis,
             size: isTime ? 56 : 52,
@@ -58,8 +60,29 @@
           },
         ],
         series: [{}, ...inOrder(chart).map(seriesOf)],
-        hooks: { setCursor: [showTip], setData: [showTip] },
+        hooks: { setCursor: [showTip], setData: [showTip], draw: [markCuts] },
       };
+    }
+
+    /** Draws a gap across each bar that is cut, and its value beside the gap. */
+    function markCuts({ ctx, bbox, valToPos }) {
+      const { devicePixelRatio: scale } = window;
+      ctx.save();
+      ctx.font = `${11 * scale}px ${getComputedStyle(document.body).fontFamily}`;
+      ctx.textBaseline = 'top';
+      for (const [time, ...values] of chart.points) {
+        const total = sum(values);
+        if (chart.kind !== 'bars' || total <= highest(chart)) continue;
+        const [from, to] = [time, time + chart.stepSeconds].map((at) => valToPos(at, 'x', true));
+        ctx.fillStyle = colour('--surface');
+        ctx.fillRect(from, bbox.top + 16 * scale, to - from, 3 * scale);
+        const text = `↑ ${grouped(total)}`;
+        const isLate = (from + to) / 2 > bbox.left + bbox.width / 2;
+        ctx.textAlign = isLate ? 'right' : 'left';
+        ctx.fillStyle = colour('--text');
+        ctx.fillText(text, isLate ? from - 4 * scale : to + 4 * scale, bbox.top + 2 * scale);
+      }
+      ctx.restore();
     }
 
     function seriesOf({ tone }) {
@@ -162,6 +185,20 @@
     return values.reduce((total, value) => total + (value ?? 0), 0);
   }
 
+  /**
+   * Returns the highest value that is shown in full. A bar far above all others, such as that of a first import, would make these invisible, so it is
+   * cut.
+   */
+  function highest({ kind, points }) {
+    if (kind !== 'bars') return Infinity;
+    const totals = points
+      .map(([, ...values]) => sum(values))
+      .filter((total) => total > 0)
+      .sort((one, other) => one - other);
+    const usual = totals[Math.floor(0.9 * (totals.length - 1))] ?? 0;
+    return totals.findLast((total) => total <= TOO_HIGH * usual) ?? 0;
+  }
+
   function wholeSteps() {
     return [1, 10, 100, 1e3, 1e4, 1e5, 1e6].flatMap((step) => [step, 2 * step, 5 * step]);
   }
@@ -169,9 +206,11 @@
   const day = (at) => at.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' });
   const clock = (at) => at.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
 
-  function timeOf(time) {
+  /** Returns the time of day, and below it the day if that is another than at the time before. */
+  function timeOf(time, index, times) {
     const at = new Date(time * 1000);
-    return at.getHours() === 0 && at.getMinutes() === 0 ? day(at) : clock(at);
+    const isNewDay = index === 0 || day(at) !== day(new Date(times[index - 1] * 1000));
+    return isNewDay ? `${clock(at)}\n${day(at)}` : clock(at);
   }
 
   function spanOf(time, seconds) {

@@ -107,6 +107,34 @@ describe('Overview', () => {
     expect(faults).toEqual([]);
   });
 
+  test('cuts a bar that would flatten all others, and says how high it is', async () => {
+    const { page, go, operations, faults } = await openReader(browser, { refreshMs: 60_000 });
+    await page.addInitScript(keepDrawnTexts);
+    operations.hours = operations.hours.map((hour, at) => ({ ...hour, leads: at === 20 ? 20_779 : 10 }));
+    await go('/');
+    expect(await barsOf(page)).toBe(48);
+    expect(await drawnTexts(page)).toContain('↑ 20,779');
+    operations.hours = operations.hours.map((hour, at) => ({ ...hour, leads: at === 20 ? 60 : 10 }));
+    await go('/');
+    expect(await barsOf(page)).toBe(48);
+    expect((await drawnTexts(page)).join()).not.toContain('↑');
+    expect(faults).toEqual([]);
+  });
+
+  test('says the time of day everywhere below a chart, and the day where it begins', async () => {
+    const { page, go } = await openReader(browser, { refreshMs: 60_000 });
+    await page.addInitScript(keepDrawnTexts);
+    await go('/');
+    await barsOf(page);
+    const texts = new Set(await drawnTexts(page));
+    expect([...texts].filter((text) => /^\d+ [A-Z][a-z]+$/.test(text)).sort()).toEqual([
+      '20 Nov',
+      '21 Nov',
+      '22 Nov',
+    ]);
+    expect(texts).toContain('00:00');
+  });
+
   test('tells of each export how it is, in words, and a problem leads to its row', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/');
@@ -790,6 +818,21 @@ describe('Configuration', () => {
     expect(await notice(page).innerText()).toMatch(/has faults.*stays in force.*15 parsecs/s);
   });
 });
+
+/** Keeps what charts write on their canvas. Runs in the browser. */
+function keepDrawnTexts(): void {
+  const texts: string[] = [];
+  Object.assign(window, { drawnTexts: texts });
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+    texts.push(text);
+    fillText.call(this, text, ...place);
+  };
+}
+
+function drawnTexts(page: Page): Promise<string[]> {
+  return page.evaluate(() => (window as unknown as { drawnTexts: string[] }).drawnTexts);
+}
 
 /** How many bars the chart has: runs of columns with a pixel that is more blue than anything else. */
 function barsOf(page: Page): Promise<number> {
