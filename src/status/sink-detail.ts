@@ -98,6 +98,41 @@ function attemptJson(attempt: SinkAttempt) {
   };
 }
 
+/** What `sinkRow` describes, apart from the sink. */
+interface RowParts {
+  readonly now: Date;
+  /** The attempts in the last hour; undefined if the ledger does not know the sink yet. */
+  readonly total: AttemptTotals | undefined;
+  /** All configuration values in effect, not only those of this sink. */
+  readonly values: readonly ConfigValue[];
+}
+
+/** Returns a sink for the list of sinks: its state, its attempts in the last hour, and its address. */
+export function sinkRow(view: SinkView, { now, total = NONE, values }: RowParts) {
+  return {
+    ...sinkOverview(view, now),
+    address: addressOf(view.name, values),
+    attempts_last_hour: totalsJson(total),
+  };
+}
+
+/** Options that name the destination of a sink, the most telling first. */
+const ADDRESSES = ['url', 'directory', 'domain', 'brokers', 'server', 'to', 'command', 'api_url'];
+
+/** The value of an option that is a secret as a whole. */
+const MASKED = '[secret]';
+
+/** Returns the option that says where a sink delivers, with secrets masked; null if none of its options that are set does. */
+function addressOf(sink: string, values: readonly ConfigValue[]): string | null {
+  const options = new Map(optionsOf(sink, values).map(({ option, value }) => [option, value]));
+  return (
+    ADDRESSES.map((name) => options.get(name)).find((value) => value !== undefined && value !== MASKED) ??
+    null
+  );
+}
+
+const NONE: AttemptTotals = { delivered: 0, refused: 0, unavailable: 0, duration: undefined };
+
 function totalsJson({ delivered, refused, unavailable, duration }: AttemptTotals) {
   const all = delivered + refused + unavailable;
   return {
@@ -122,7 +157,7 @@ function nothing(sink: string, period: Period, now: Date): SinkActivity {
   return {
     since: new Date(now.getTime() - PERIODS[period].periodMs),
     countedFrom: undefined,
-    total: { delivered: 0, refused: 0, unavailable: 0, duration: undefined },
+    total: NONE,
     speed: { sink, leads: 0, seenToDelivered: undefined, createdToDelivered: undefined },
     outcomes: [],
     errors: [],

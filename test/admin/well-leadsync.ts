@@ -96,7 +96,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     }),
     deliveries: kept('deliveries', { rows: [], next: null }),
     countDeliveries: kept('countDeliveries', 7),
-    sinks: kept('sinks', [sink]),
+    sinks: kept('sinks', [{ ...sink, address: null, attempts_last_hour: aSinkDetail(sink, '1h').attempts }]),
     sink: async (...args) => {
       asked.push(['sink', ...args]);
       return args[0] === 'crm' ? aSinkDetail(sink, args[1]) : undefined;

@@ -426,6 +426,8 @@ test('a delivery says how often it was attempted in all, and whether it was answ
   await on.attemptAll('crm', delivered);
   const [, again] = (await queries.ask('deliveries', {}, { limit: 9 })).rows;
   expect(again).toMatchObject({ state: 'delivered', attempts: 1, attemptsMade: 2 });
+  const totals = await queries.ask('attemptTotals', { now: on.clock.now(), periodMs: 10 * MINUTE });
+  expect(totals).toMatchObject([{ sink: 'crm', total: { delivered: 1, refused: 2, unavailable: 0 } }]);
   const { recent = [] } =
     (await queries.ask('sinkActivity', 'crm', { now: on.clock.now(), periodMs: MINUTE, stepMs: MINUTE })) ??
     {};

@@ -9,12 +9,11 @@ import { DeliveryRow } from '../contract/deliveries.ts';
 import { LeadDetail, LeadRow } from '../contract/leads.ts';
 import { LogLine } from '../contract/log.ts';
 import { MAX_COUNTED, type Operations } from '../contract/operations.ts';
-import { SinkOverview } from '../contract/overview.ts';
 import { PollRow } from '../contract/polls.ts';
 import { ExpressionLanguage } from '../contract/previews.ts';
 import { RejectedRow } from '../contract/rejected.ts';
 import { may } from '../contract/rights.ts';
-import { SinkDetail, withoutOrigins } from '../contract/sinks.ts';
+import { SinkDetail, SinkRow, withoutOrigins } from '../contract/sinks.ts';
 import { pageOf } from '../contract/values.ts';
 import { OverviewAnswer, withFormerNames } from './former-names.ts';
 import {
@@ -127,9 +126,9 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       config: { operation: 'sinks' },
       schema: {
         operationId: 'sinks',
-        summary: 'State and backlog of every sink',
+        summary: 'State, backlog, address and attempts of the last hour of every sink',
         tags: ['sinks'],
-        response: responses(z.object({ rows: z.array(SinkOverview) })),
+        response: responses(z.object({ rows: z.array(SinkRow) })),
       },
     },
     async () => ({ rows: [...(await operations.sinks())] }),

@@ -10,11 +10,11 @@ import type {
 } from './deliveries.ts';
 import type { Content, FoundLeads, LeadDetail, LeadRow, LeadSearch, PersonSearch } from './leads.ts';
 import type { LogFilter, LogLine } from './log.ts';
-import type { Overview, SinkOverview } from './overview.ts';
+import type { Overview } from './overview.ts';
 import type { PollFilter, PollRow } from './polls.ts';
 import type { ExpressionLanguage, LeadPreviews, TriedExpression } from './previews.ts';
 import type { RejectedContent, RejectedFilter, RejectedRow } from './rejected.ts';
-import type { Period, SinkDetail } from './sinks.ts';
+import type { Period, SinkDetail, SinkRow } from './sinks.ts';
 import type { Order } from './values.ts';
 
 /** Result of a reload: the changes, or the faults of the configuration. */
@@ -104,7 +104,7 @@ export interface Operations {
   deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
   /** Returns the number of matching deliveries, at most `MAX_COUNTED`. */
   countDeliveries(filter: DeliveryFilter): Promise<number>;
-  sinks(): Promise<readonly SinkOverview[]>;
+  sinks(): Promise<readonly SinkRow[]>;
   /** Returns a sink and what it did in a period that ends now. Returns undefined if the sink is unknown. */
   sink(sink: string, period: Period): Promise<SinkDetail | undefined>;
   polls(filter: PollFilter, page: PageRequest): Promise<Page<PollRow>>;

@@ -19,6 +19,14 @@ const AttemptTotals = z.object({
   duration_p95_ms: z.number().nullable(),
 });
 
+/** A sink in the list of sinks. */
+export const SinkRow = SinkOverview.extend({
+  /** The option that says where the sink delivers, such as `url` or `directory`, with secrets masked. Null if there is none. */
+  address: z.string().nullable(),
+  /** The attempts in the last hour, accurate to ten minutes. */
+  attempts_last_hour: AttemptTotals,
+});
+
 const SinkAttempt = AttemptRow.extend({
   delivery_id: z.string(),
   source: z.string(),
@@ -91,6 +99,7 @@ export const SinkDetail = SinkOverview.extend({
 });
 
 export type Period = z.infer<typeof Period>;
+export type SinkRow = z.infer<typeof SinkRow>;
 export type SinkDetail = z.infer<typeof SinkDetail>;
 
 /** Returns the description of a sink without the origins of its options, which name files and environment variables. */

@@ -22,8 +22,7 @@ import { disk } from '../../platform/files/file-system.ts';
 import { alertsJson } from '../../status/alert-json.ts';
 import { batchWaits } from '../../status/batch-wait.ts';
 import { contentJson, deliveryJson, historyJson, leadJson, pollJson } from '../../status/record-json.ts';
-import { activityRequest, sinkDetail } from '../../status/sink-detail.ts';
-import { sinkOverview } from '../../status/status-json.ts';
+import { activityRequest, sinkDetail, sinkRow } from '../../status/sink-detail.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Parts } from '../start/compose.ts';
@@ -125,7 +124,14 @@ export function operationsOf(context: OperationParts): Operations {
     },
     sinks: async () => {
       const now = parts.clock.now();
-      return viewSinks(parts.current.config, await query('status')).map((sink) => sinkOverview(sink, now));
+      const [status, totals] = await Promise.all([
+        query('status'),
+        query('attemptTotals', { now, periodMs: HOUR_MS }),
+      ]);
+      const { values } = context.state();
+      return viewSinks(parts.current.config, status).map((view) =>
+        sinkRow(view, { now, total: totals.find(({ sink }) => sink === view.name)?.total, values }),
+      );
     },
     sink: async (name, period) => {
       const now = parts.clock.now();
@@ -217,6 +223,8 @@ export function operationsOf(context: OperationParts): Operations {
     },
   };
 }
+
+const HOUR_MS = 3_600_000;
 
 /** Wraps the queries so that their failures become HTTP errors. */
 function withHttpErrors(queries: PageReader): AskLedger {

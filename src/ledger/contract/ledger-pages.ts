@@ -16,7 +16,7 @@ import type {
   StoredPoll,
   StoredRejection,
 } from './page-rows.ts';
-import type { ActivityRequest, SinkActivity } from './sink-activity.ts';
+import type { ActivityRequest, SinkActivity, SinkTotals } from './sink-activity.ts';
 import type { DeliveryRow, LedgerStatus, Upcoming } from './status-rows.ts';
 
 /** The queries of the pages and the API. Each query reads one snapshot of the ledger and does a bounded amount of work. */
@@ -25,6 +25,8 @@ export interface LedgerPages {
   status(): LedgerStatus;
   /** Returns what a sink did in a period; undefined if the ledger does not know the sink. */
   sinkActivity(sink: string, request: ActivityRequest): SinkActivity | undefined;
+  /** Returns the attempts of every sink in a period. Reads only sums: much less than `sinkActivity`. */
+  attemptTotals(request: Omit<ActivityRequest, 'stepMs'>): readonly SinkTotals[];
   /** Returns the number of new leads in each of the last hours. */
   newLeads(now: Date, hours: number): readonly { readonly hour: Date; readonly leads: number }[];
   /** Returns how fast each sink received the leads that were first seen since a given time. */

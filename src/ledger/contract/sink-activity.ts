@@ -55,6 +55,12 @@ export interface AttemptTotals {
   readonly duration: Percentiles | undefined;
 }
 
+/** The attempts of one sink in a period. */
+export interface SinkTotals {
+  readonly sink: string;
+  readonly total: AttemptTotals;
+}
+
 /** A hold or a pause, or several that followed each other within a minute. */
 export interface Hold {
   readonly kind: HoldKind;

@@ -23,7 +23,7 @@ import type {
   StoredRejection,
   StoredVersion,
 } from '../contract/page-rows.ts';
-import type { ActivityRequest, SinkActivity } from '../contract/sink-activity.ts';
+import type { ActivityRequest, SinkActivity, SinkTotals } from '../contract/sink-activity.ts';
 import type { DeliveryRow, LedgerStatus, Upcoming } from '../contract/status-rows.ts';
 import { SinkRows } from '../database/sink-rows.ts';
 import { DeliveryList } from './delivery-list.ts';
@@ -77,6 +77,10 @@ export class PageQueries implements LedgerPages {
 
   sinkActivity(sink: string, request: ActivityRequest): SinkActivity | undefined {
     return this.#activity.of(sink, request);
+  }
+
+  attemptTotals(request: Omit<ActivityRequest, 'stepMs'>): readonly SinkTotals[] {
+    return this.#activity.totals(request);
   }
 
   newLeads(now: Date, hours: number): { readonly hour: Date; readonly leads: number }[] {

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { ActivityRequest, SinkActivity } from '../contract/sink-activity.ts';
+import type { ActivityRequest, SinkActivity, SinkTotals } from '../contract/sink-activity.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import {
   type AttemptRow,
@@ -15,6 +15,7 @@ import {
   type ReasonRow,
   type Slot,
   slotsOf,
+  totalsOfSlots,
 } from '../rules/sink-activity.ts';
 import { deliveryId } from '../schema/views.ts';
 import { Measures } from './lead-statistics.ts';
@@ -51,6 +52,15 @@ export class SinkActivityQueries {
       recent: this.#recent(sinkNo),
       recentFailed: this.#sql.failedAttempts.all(MAX_READ, sinkNo, MAX_RECENT),
     });
+  }
+
+  /** Returns the attempts of every sink in a period, from the sums. */
+  totals(request: Omit<ActivityRequest, 'stepMs'>): SinkTotals[] {
+    const { since, end } = slotsOf(request);
+    return this.#rows.all().map(({ name, sinkNo }) => ({
+      sink: name,
+      total: totalsOfSlots(this.#sql.slots.all(sinkNo, since, end)),
+    }));
   }
 
   /** Returns the last attempts. The sums of each period contain the range of `_attempts` that includes the sink's attempts in that period. */

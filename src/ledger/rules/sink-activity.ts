@@ -86,7 +86,7 @@ interface ActivityRows {
 }
 
 /** Returns the period of a request, in ms since 1970: whole slots up to the one that contains `now`. */
-export function slotsOf({ now, periodMs }: ActivityRequest): {
+export function slotsOf({ now, periodMs }: Omit<ActivityRequest, 'stepMs'>): {
   readonly since: number;
   readonly end: number;
 } {
@@ -101,6 +101,11 @@ export function ageRanges(now: Date): readonly (readonly [after: number, until: 
     const after = toMs === undefined ? 0 : now.getTime() - toMs;
     return [after, fromMs === 0 ? Number.MAX_SAFE_INTEGER : now.getTime() - fromMs];
   });
+}
+
+/** Returns the attempts that some sums count together. */
+export function totalsOfSlots(slots: readonly Slot[]): AttemptTotals {
+  return totalsOf(sumOf(slots.map(({ sums }) => JSON.parse(sums) as AttemptSums)));
 }
 
 /** Returns the activity of a sink from what was read. */

@@ -26,7 +26,7 @@ import type {
   TriedExpression,
 } from '../../../src/admin/contract/previews.ts';
 import type { RejectedContent, RejectedFilter, RejectedRow } from '../../../src/admin/contract/rejected.ts';
-import type { Period, SinkDetail } from '../../../src/admin/contract/sinks.ts';
+import type { Period, SinkDetail, SinkRow } from '../../../src/admin/contract/sinks.ts';
 import { aSinkDetail } from '../a-sink-detail.ts';
 
 /** A leadsync whose state a test holds in its hands: every list may be changed, and every action is kept. */
@@ -238,9 +238,13 @@ export class FakeOperations implements Operations {
     return Math.min(10_000, this.#matching(filter).length);
   }
 
-  async sinks(): Promise<readonly SinkOverview[]> {
+  async sinks(): Promise<readonly SinkRow[]> {
     this.#mayFail();
-    return this.sinkRows;
+    return this.sinkRows.map((sink) => ({
+      ...sink,
+      address: 'https://crm.example.com/[secret]',
+      attempts_last_hour: aSinkDetail(sink, '1h', this.now).attempts,
+    }));
   }
 
   async log(filter: LogFilter): Promise<readonly LogLine[]> {

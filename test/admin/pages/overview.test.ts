@@ -168,3 +168,60 @@ test('every other page counts problems by severity, names the most severe and li
   operations.problems = [];
   expect(await stateLine('/leads')).toEqual(['', undefined]);
 });
+
+/** Returns the text of a page, with `[` and `]` around that of each link. */
+async function linked(path: string): Promise<string> {
+  const html = await (await fetch(`${pages.url}${path}`)).text();
+  return html
+    .replace(/<a [^>]*>/g, '[')
+    .replace(/<\/a>/g, ']')
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/\s+/g, ' ');
+}
+
+test('a count links to what it counts, and a 0 to nothing', async () => {
+  const { operations } = pages;
+  const count = (pending: number, rejected: number) => {
+    operations.sinkRows = operations.sinkRows
+      .slice(0, 1)
+      .map((sink) => ({ ...sink, pending, dead: pending, delivered: pending, skipped: pending }));
+    operations.sources = operations.sources.map((one) => ({ ...one, leads_rejected: rejected }));
+  };
+  count(0, 0);
+  expect(`${await linked('/')} ${await linked('/sinks')}`).not.toMatch(/\[ ?0 ?\]/);
+  count(7, 3);
+  expect(await linked('/')).toMatch(/Pending now [^[]*\[7\].*Dead now [^[]*\[7\].*\[3\]/);
+  expect(await linked('/sinks')).toMatch(/Pending \[7\].*Dead \[7\].*Delivered \[7\].*Skipped \[7\]/);
+});
+
+test('the sinks stand before the speed to lead, and each tile says of which time it is', async () => {
+  const text = await linked('/');
+  const order = [
+    'Sinks',
+    'Last poll of',
+    'New leads, last 24 hours',
+    'Pending now',
+    'Dead now',
+    'Speed to lead',
+  ];
+  const places = order.map((words) => text.indexOf(` ${words} `));
+  expect(places).not.toContain(-1);
+  expect(places).toEqual(places.toSorted((one, other) => one - other));
+  expect(text).toContain('Delivered, total');
+});
+
+test('the card of a sink says where the sink delivers, and how well it has done so in the last hour', async () => {
+  const [sink] = pages.operations.sinkRows;
+  pages.operations.sinkRows = sink ? [sink] : [];
+  expect(await linked('/sinks')).toMatch(
+    /crm.example.com\/ ?\[secret\].*Success rate, last hour [\d.]+%.*Batch duration, p50 \d+ ms/,
+  );
+});
+
+test('the filter of leads suggests the services that there are', async () => {
+  const text = await (await fetch(`${pages.url}/leads?service=painting`)).text();
+  const [, list = ''] = /<input [^>]*name="service"[^>]* list="([^"]+)"/.exec(text) ?? [];
+  const [, options = ''] = new RegExp(`<datalist id="${list}">(.*?)</datalist>`, 's').exec(text) ?? [];
+  expect(options).toContain('<option value="solar-panels">');
+  expect(text).toMatch(/name="service"[^>]* value="painting"/);
+});

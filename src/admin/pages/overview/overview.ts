@@ -5,6 +5,7 @@ import type { Overview, SinkOverview } from '../../contract/overview.ts';
 import { sinkAddress, withQuery } from '../parts/addresses.ts';
 import { chart } from '../parts/chart.ts';
 import type { Content } from '../parts/content.ts';
+import { countLink } from '../parts/count-link.ts';
 import { markup } from '../parts/markup.ts';
 import type { AddPage } from '../parts/site.ts';
 import { type Column, table } from '../parts/table.ts';
@@ -67,8 +68,8 @@ function tiles(overview: Overview, now: Date): VNode {
   return html`<dl class="tiles">
     ${pollTile(sources, now)}
     ${tile('New leads, last 24 hours', printCount(day), html`<a href=${withQuery('/leads', { since: '24h' })}>See leads</a>`)}
-    ${tile('Pending now', html`<a href=${withQuery('/deliveries', { state: 'pending' })}>${printCount(pending)}</a>`, oldest ? html`oldest owed ${ago(oldest, now)}` : 'none is pending')}
-    ${tile('Dead now', html`<a href=${withQuery('/deliveries', { state: 'dead' })}>${printCount(dead)}</a>`, dead > 0 ? 'given up, neither retried nor discarded' : 'none was given up', dead > 0)}
+    ${tile('Pending now', countLink(withQuery('/deliveries', { state: 'pending' }), pending), oldest ? html`oldest owed ${ago(oldest, now)}` : 'none is pending')}
+    ${tile('Dead now', countLink(withQuery('/deliveries', { state: 'dead' }), dead), dead > 0 ? 'given up, neither retried nor discarded' : 'none was given up', dead > 0)}
   </dl>`;
 }
 
@@ -206,7 +207,7 @@ function sourceTable({ sources }: Overview, now: Date): VNode {
       {
         label: 'Rejected',
         of: ({ source, leads_rejected }) =>
-          html`<a href=${withQuery('/rejected', { source, state: 'open' })}>${printCount(leads_rejected)}</a>`,
+          countLink(withQuery('/rejected', { source, state: 'open' }), leads_rejected),
         number: true,
       },
       { label: 'Actions', of: ({ source }) => pollButton(source) },
