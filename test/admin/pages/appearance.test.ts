@@ -297,6 +297,23 @@ test('a line does not break within an option of a command', async () => {
   expect(lines).toEqual(Array(18).fill(1));
 });
 
+test.each([768, 1024])('at a width of %d px no page has to be moved sideways', async (width) => {
+  const { page, go, operations } = await openReader(browser, {
+    context: { viewport: { width, height: 800 } },
+    refreshMs: 60_000,
+  });
+  const long =
+    'The destination answered with HTTP 503 and a reason that is as long as reasons can be. '.repeat(3);
+  operations.sinkRows = operations.sinkRows.map((sink) =>
+    sink.state === 'held' ? { ...sink, reason: `${long}${'x'.repeat(120)}` } : sink,
+  );
+  for (const path of everyPage) {
+    await go(path);
+    const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(wider, path).toBeLessThanOrEqual(0);
+  }
+});
+
 test('no page makes the browser complain', async () => {
   const { go, faults } = await openReader(browser);
   for (const path of everyPage.filter((path) => path !== '/leads?lead=x')) {

@@ -68,3 +68,14 @@ test('none selected is said, and nothing is done', async () => {
   await page.getByText('Nothing was retried: no row is selected.').waitFor();
   expect(operations.actions).toEqual([]);
 });
+
+test.each(['/', '/sinks/crm'])(
+  'a chart leaves no empty box without scripts on %s, and says why',
+  async (path) => {
+    const { page, go } = await openReader(browser, { context });
+    await go(path);
+    expect(await page.locator('noscript p').first().innerText()).toBe('The chart needs JavaScript.');
+    expect(await page.locator('.chart').count()).toBeGreaterThan(0);
+    expect(await page.locator('.chart:visible').count()).toBe(0);
+  },
+);
