@@ -95,7 +95,8 @@ function quotaText({ unit, used, limit, read_at }: NonNullable<SinkOverview['quo
 
 function linked(sink: SinkOverview, state: 'pending' | 'dead' | 'delivered' | 'skipped'): Content {
   const address = listOf(sink.sink, state);
-  if (state === 'dead' && sink.dead > 0) return html`<a href=${address} class="dead">${printCount(sink.dead)}</a>`;
+  if (state === 'dead' && sink.dead > 0)
+    return html`<a href=${address} class="dead">${printCount(sink.dead)}</a>`;
   return countLink(address, sink[state]);
 }
 
