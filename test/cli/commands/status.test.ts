@@ -329,7 +329,7 @@ describe('leadsync status', () => {
       error: `${code}: ${message}`,
     });
     expect((await install.running().run(['status'])).stdout).toContain(
-      'leadsync keeps the login and asks the service again after 3 minutes.\n  If the login was revoked, do not wait: `leadsync login main` logs a person in again; `leadsync check` tries now.',
+      'leadsync keeps the login and asks the service again after 3 minutes. A second refusal ends the login.\n  If the login was revoked, do not wait: `leadsync login main` logs a person in again; `leadsync check` tries now.',
     );
   });
 
