@@ -39,14 +39,15 @@ export interface ReconcileResult {
 }
 
 /**
- * What `reconcile` works with. `repair`: whether to owe missing leads again. `onDifference` receives the foreign leads and the duplicates
- * first, then the missing.
+ * What `reconcile` works with. `repair`: whether to owe missing leads again. `confirmRepair` gets the number of leads to owe, and prevents the repair
+ * if it throws. `onDifference` receives the foreign leads and the duplicates first, then the missing.
  */
 export interface ReconcileParts {
   readonly sink: string;
   readonly ledger: LedgerQueries & LedgerControl;
   readonly clock: Clock;
   readonly repair: boolean;
+  readonly confirmRepair?: (leads: number) => Promise<void>;
   readonly onDifference: (difference: Difference) => void;
 }
 
@@ -62,8 +63,24 @@ export async function reconcile(
   const from = parts.clock.now();
   const present = new IdSet();
   const { rows, foreign, duplicates } = await readHeld(held, present, parts);
+  if (parts.repair && parts.confirmRepair) await confirm(present, from, parts, parts.confirmRepair);
   const { delivered, missing } = await findMissing(present, from, parts);
   return { delivered, held: rows, missing, foreign, duplicates };
+}
+
+/** Counts the missing leads, and asks whether to owe them again. */
+async function confirm(
+  present: IdSet,
+  from: Date,
+  parts: ReconcileParts,
+  ask: (leads: number) => Promise<void>,
+): Promise<void> {
+  let leads = 0;
+  const onDifference = ({ owed }: Difference) => {
+    if (!owed) leads += 1;
+  };
+  await findMissing(present, from, { ...parts, repair: false, onDifference });
+  if (leads > 0) await ask(leads);
 }
 
 const HELD_TWICE = 'The sink holds it more than once. Delete or merge the duplicates at the destination.';

@@ -7,10 +7,11 @@ import { SinkUnavailable } from '../../sinks/sink-unavailable.ts';
 import { requireSink, sinkNotInLedger } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
+import { type ConfirmOptions, confirmAction } from '../shell/confirm.ts';
 import { commandFormatter, configOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
-interface Options {
+interface Options extends Pick<ConfirmOptions, 'yes'> {
   readonly sink: string;
   readonly repair?: boolean;
   readonly json?: boolean;
@@ -28,7 +29,8 @@ export const command = defineCommand<Options>({
   declare: (command) =>
     command
       .requiredOption('--sink <name>', 'the sink to compare')
-      .option('--repair', 'deliver missing leads again, as replays')
+      .option('--repair', 'deliver missing leads again, as replays; asks on a terminal')
+      .option('--yes', 'repair without asking')
       .option('--json', 'print the result as JSON'),
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);
@@ -48,7 +50,14 @@ export const command = defineCommand<Options>({
         const onDifference = (difference: Difference) =>
           options.json ? all.push(difference) : stdout.write(line(difference));
         const repair = options.repair === true;
-        const found = await compare(held, { sink: options.sink, ledger, clock, repair, onDifference });
+        const confirmRepair = (leads: number) =>
+          confirmAction(
+            { effect: effectOf(leads, options.sink), scriptsNeedYes: false },
+            options,
+            surroundings,
+          );
+        const parts = { sink: options.sink, ledger, clock, repair, confirmRepair, onDifference };
+        const found = await compare(held, parts);
         stdout.write(
           options.json ? printJson(asJson(options.sink, found, all)) : summary(options.sink, found),
         );
@@ -64,6 +73,10 @@ export const command = defineCommand<Options>({
     }
   },
 });
+
+function effectOf(leads: number, sink: string): string {
+  return `This delivers ${countOf(leads, 'missing lead')} to ${printable(sink)} again`;
+}
 
 function cannotTell(sink: string, type: string): CommandFailure {
   return new CommandFailure(

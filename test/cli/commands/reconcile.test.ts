@@ -1,5 +1,6 @@
 import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { aListedLead } from '../../support/scene/a-lead.ts';
 import { deliverBySink, Install } from '../an-install.ts';
@@ -48,6 +49,27 @@ test('names what is missing and what is foreign, and owes the missing again, onc
   await deliverBySink(install, ledger, 'drop');
   const { missing } = JSON.parse((await install.run(['reconcile', '--sink', 'drop', '--json'])).stdout);
   expect(missing).toEqual([]);
+});
+
+test('asks on a terminal, with the number, before it owes missing leads again', async () => {
+  const { install, ledger, file } = await withFiles();
+  const [header = '', first = ''] = readFileSync(file, 'utf8').split('\r\n');
+  writeFileSync(file, `${header}\r\n${first}\r\n`);
+  const repair = (line: string, ...more: string[]) =>
+    install.run(['reconcile', '--sink', 'drop', '--repair', ...more], {
+      stdin: Object.assign(Readable.from([line]), { isTTY: true }),
+    });
+  const pending = async () =>
+    (await ledger.deliveries({ sink: 'drop', states: ['pending'] }, { limit: 9 })).length;
+  const no = await repair('n\n');
+  expect(no.code).toBe(1);
+  expect(no.stderr).toContain('This delivers 2 missing leads to drop again. Continue? [y/N] ');
+  expect(await pending()).toBe(0);
+  expect((await repair('y\n')).stdout).toContain(
+    'missing  main 2: Version 1 was delivered. It will be delivered again.',
+  );
+  expect(await pending()).toBe(2);
+  expect((await repair('', '--yes')).stderr).toBe('');
 });
 
 test('a lead that was replayed has two rows in files, and is no duplicate', async () => {
