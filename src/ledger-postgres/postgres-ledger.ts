@@ -167,8 +167,10 @@ function deliveringOf(
       // If the lease of a kept batch has expired, the ledger decides whether the attempt may begin.
       const kept = begun.take(ref);
       if (kept) return kept;
+      // The server begins the lease at an unknown time after this one.
+      const sinceLease = new Stopwatch(clock);
       const loaded = await access.write((tx) => settling.begin(tx, ref, leaseMs, holder));
-      return loaded && { batch: loaded.batch, leasedForMs: loaded.leasedForMs };
+      return loaded && { batch: loaded.batch, leasedForMs: loaded.leasedForMs, sinceLease };
     },
     unbegunBatches: (sink) => access.read((tx) => claiming.unbegunBatches(tx, sink)),
     activity: (sink) => access.read((tx) => claiming.activity(tx, sink)),

@@ -2,7 +2,6 @@ import type { BatchRef } from '../leads/delivery.ts';
 import type { BlockHead, ListedElement } from '../leads/listed-lead.ts';
 import type { ClaimRequest, ClaimResult } from './contract/claim.ts';
 import type { Ledger } from './contract/ledger.ts';
-import type { BegunAttempt } from './contract/ledger-delivering.ts';
 import type { PollId } from './contract/status-rows.ts';
 import type { BegunBatch } from './delivering/settling.ts';
 
@@ -21,7 +20,7 @@ export interface LedgerEngine
   /** Like `Ledger.claim`. The caller attempts the begun batches, or passes them to `undoBegin`. */
   claimAndBegin(request: ClaimRequest): Promise<ClaimAndBeginResult>;
   /** Like `Ledger.begin`, but for a batch whose attempt did not begin when it was claimed. */
-  beginLease(ref: BatchRef, leaseMs: number): Promise<BegunAttempt | undefined>;
+  beginLease(ref: BatchRef, leaseMs: number): Promise<BegunBatch | undefined>;
   /** Records that these attempts were never made, so that another process can begin them immediately under the same leases. */
   undoBegin(refs: readonly Pick<BatchRef, 'batch' | 'lease'>[]): Promise<void>;
   /** Begins a block of the listing. Returns true if the block is known; all of its leads then count as seen in this poll. */

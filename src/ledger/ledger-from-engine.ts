@@ -4,6 +4,7 @@ import { Stopwatch } from '../platform/time/stopwatch.ts';
 import type { Ledger } from './contract/ledger.ts';
 import { inspectFile } from './database/inspect-file.ts';
 import { BegunAttempts } from './delivering/begun-attempts.ts';
+import type { BegunBatch } from './delivering/settling.ts';
 import type { LedgerEngine } from './engine.ts';
 
 /**
@@ -12,19 +13,34 @@ import type { LedgerEngine } from './engine.ts';
  */
 export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; clock: Clock }): Ledger {
   const begun = new BegunAttempts();
+  /** Returns a begun batch with the span of its lease since a call. The engine's clock is this machine's, so the span is exact. */
+  const sinceCall = ({ batch, lease, leasedUntil }: BegunBatch, calledAt: Date) => ({
+    batch,
+    lease,
+    leasedForMs: leasedUntil - calledAt.getTime(),
+  });
   return {
     ...engine,
 
     claim: async (request) => {
-      const sinceClaim = new Stopwatch(clock);
+      const [sinceClaim, calledAt] = [new Stopwatch(clock), clock.now()];
       const { claimed, begun: started } = await engine.claimAndBegin(request);
-      begun.keep(started, claimed.refs, sinceClaim);
+      begun.keep(
+        started.map((one) => sinceCall(one, calledAt)),
+        claimed.refs,
+        sinceClaim,
+      );
       return claimed;
     },
 
-    begin: async (ref, leaseMs) =>
+    begin: async (ref, leaseMs) => {
       // If the lease of a kept batch has expired, the engine decides whether the attempt may begin.
-      begun.take(ref) ?? engine.beginLease(ref, leaseMs),
+      const kept = begun.take(ref);
+      if (kept) return kept;
+      const [sinceLease, calledAt] = [new Stopwatch(clock), clock.now()];
+      const began = await engine.beginLease(ref, leaseMs);
+      return began && { ...sinceCall(began, calledAt), sinceLease };
+    },
 
     unknownElements: async (poll, block) => {
       const { hash, size } = block;

@@ -9,13 +9,13 @@ const MARGIN_MS = 5_000;
 
 /** The lease of one attempt, as its process knows it without asking the ledger, whose clock may be another one. */
 export class AttemptLease {
-  readonly #sinceBegin: Stopwatch;
+  readonly #sinceLease: Stopwatch;
   readonly #forMs: number;
   #wasOver = false;
 
-  /** `sinceBegin` must be started before `begin` is called, because `leasedForMs` counts from then. */
-  constructor(sinceBegin: Stopwatch, leasedForMs: number) {
-    this.#sinceBegin = sinceBegin;
+  /** `leasedForMs` counts from the start of `sinceLease`. */
+  constructor(sinceLease: Stopwatch, leasedForMs: number) {
+    this.#sinceLease = sinceLease;
     this.#forMs = leasedForMs - MARGIN_MS;
   }
 
@@ -26,7 +26,7 @@ export class AttemptLease {
 
   /** Checks the lease. Call right before sending anything to the destination. @throws LeaseOver */
   readonly confirm = (): void => {
-    if (this.#sinceBegin.elapsedMs() < this.#forMs) return;
+    if (this.#sinceLease.elapsedMs() < this.#forMs) return;
     this.#wasOver = true;
     throw new LeaseOver();
   };

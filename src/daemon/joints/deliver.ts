@@ -8,7 +8,6 @@ import type { OpenSink } from '../../operations/opening/open-sinks.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import { Stopwatch } from '../../platform/time/stopwatch.ts';
 import type { Emit, Event } from '../../telemetry/events.ts';
 import type { Span, Tracing } from '../../telemetry/tracing.ts';
 import { AttemptLease } from './attempt-lease.ts';
@@ -70,11 +69,10 @@ async function attempt(
   signal: AbortSignal,
 ): Promise<void> {
   const { ledger, clock, emit } = parts;
-  const sinceBegin = new Stopwatch(clock);
   const begun = await ledger.begin(ref, attemptLeaseMs(open));
   if (!begun) return emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
   const { batch } = begun;
-  const lease = new AttemptLease(sinceBegin, begun.leasedForMs);
+  const lease = new AttemptLease(begun.sinceLease, begun.leasedForMs);
   const startedAt = clock.now();
   const startMs = clock.monotonicMs();
   reach('begun');

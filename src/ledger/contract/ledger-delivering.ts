@@ -3,6 +3,7 @@ import type { Verdict } from '../../leads/judgement.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import type { Quota } from '../../leads/quota.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
+import type { Stopwatch } from '../../platform/time/stopwatch.ts';
 import type { ClaimRequest, ClaimResult } from './claim.ts';
 
 /** An attempt that has ended. */
@@ -19,10 +20,11 @@ export interface Attempt {
 export interface BegunAttempt {
   readonly batch: Batch;
   /**
-   * How long the lease lasts, in ms from the call of `begin`: a span, because the ledger and the caller may have different clocks. After that,
-   * the ledger may offer the batch again.
+   * How long the lease lasts, in ms since `sinceLease` was started: a span, because the ledger and the caller may have different clocks. After
+   * that, the ledger may offer the batch again.
    */
   readonly leasedForMs: number;
+  readonly sinceLease: Stopwatch;
 }
 
 /** What `settle` recorded. */

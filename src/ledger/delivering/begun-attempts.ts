@@ -1,10 +1,14 @@
 import type { BatchRef } from '../../leads/delivery.ts';
 import type { Stopwatch } from '../../platform/time/stopwatch.ts';
 import type { BegunAttempt } from '../contract/ledger-delivering.ts';
-import type { BegunBatch } from './settling.ts';
+
+/** A batch whose attempt began when the batch was claimed. */
+export interface ClaimedBatch extends Omit<BegunAttempt, 'sinceLease'> {
+  readonly lease: number;
+}
 
 interface KeptBatch {
-  readonly begun: BegunBatch;
+  readonly begun: ClaimedBatch;
   readonly sinceClaim: Stopwatch;
 }
 
@@ -15,8 +19,8 @@ interface KeptBatch {
 export class BegunAttempts {
   readonly #byLease = new Map<number, KeptBatch>();
 
-  /** Adds begun batches, and drops batches whose leases `refs` replace. `sinceClaim` must be started before the claim. */
-  keep(begun: readonly BegunBatch[], refs: readonly BatchRef[], sinceClaim: Stopwatch): void {
+  /** Adds begun batches, whose `leasedForMs` counts from the start of `sinceClaim`, and drops batches whose leases `refs` replace. */
+  keep(begun: readonly ClaimedBatch[], refs: readonly BatchRef[], sinceClaim: Stopwatch): void {
     for (const { replaces } of refs) if (replaces !== undefined) this.#byLease.delete(replaces);
     for (const one of begun) this.#byLease.set(one.lease, { begun: one, sinceClaim });
   }
@@ -26,12 +30,13 @@ export class BegunAttempts {
     const kept = this.#byLease.get(ref.lease);
     this.#byLease.delete(ref.lease);
     if (kept?.begun.batch.id !== ref.batch) return undefined;
-    const leasedForMs = kept.begun.leasedForMs - kept.sinceClaim.elapsedMs();
-    return leasedForMs > 0 ? { batch: kept.begun.batch, leasedForMs } : undefined;
+    const { batch, leasedForMs } = kept.begun;
+    const sinceLease = kept.sinceClaim;
+    return sinceLease.elapsedMs() < leasedForMs ? { batch, leasedForMs, sinceLease } : undefined;
   }
 
   /** Removes and returns all batches that no attempt has taken. */
-  takeAll(): BegunBatch[] {
+  takeAll(): ClaimedBatch[] {
     const unused = [...this.#byLease.values()].map(({ begun }) => begun);
     this.#byLease.clear();
     return unused;

@@ -4,7 +4,7 @@ import type { AttemptedDelivery, Judge, Verdict } from '../../leads/judgement.ts
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { Attempt, BegunAttempt, Settlement } from '../contract/ledger-delivering.ts';
+import type { Attempt, Settlement } from '../contract/ledger-delivering.ts';
 import type { SinkActivity } from '../database/sink-activity.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { attemptedDeliveries } from '../rules/attempted-deliveries.ts';
@@ -21,8 +21,8 @@ import type { NewestContent } from './superseding.ts';
 export interface BegunBatch {
   readonly batch: Batch;
   readonly lease: number;
-  /** How long the lease lasts, in ms from the claim. */
-  readonly leasedForMs: number;
+  /** When the lease expires by this machine's clock, in ms since 1970. */
+  readonly leasedUntil: number;
 }
 
 /** The dependencies of `Settling`. */
@@ -54,14 +54,14 @@ export class Settling {
     this.#sql = prepareSettling(db);
   }
 
-  begin(ref: BatchRef, leaseMs: number, holder: string): BegunAttempt | undefined {
+  begin(ref: BatchRef, leaseMs: number, holder: string): BegunBatch | undefined {
     const batchNo = batchNumber(ref.batch);
     // The fence: each lease allows one attempt, and no attempt after the lease has expired.
     const now = this.#clock.now().getTime();
     if (this.#putBack(ref, batchNo, now)) return undefined;
     const createdAt = this.#sql.begin.get(holder, now + leaseMs, batchNo, ref.lease, now);
     const batch = createdAt === undefined ? undefined : this.#load(ref, batchNo, createdAt);
-    return batch && { batch, leasedForMs: leaseMs };
+    return batch && { batch, lease: ref.lease, leasedUntil: now + leaseMs };
   }
 
   /** Returns a batch whose attempt began when the batch was claimed; undefined if all of its leads have been erased. */
@@ -69,8 +69,7 @@ export class Settling {
     const batchNo = batchNumber(ref.batch);
     const { created_at, leased_until } = this.#sql.begun.get(batchNo, ref.lease) as BegunRow;
     const batch = this.#load(ref, batchNo, created_at);
-    const leasedForMs = leased_until - this.#clock.now().getTime();
-    return batch && { batch, lease: ref.lease, leasedForMs };
+    return batch && { batch, lease: ref.lease, leasedUntil: leased_until };
   }
 
   /** Records that a begun attempt was never made, so that the attempt can begin again under the same lease. */
