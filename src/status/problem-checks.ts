@@ -218,10 +218,10 @@ export function shrunkListing(
  * in.
  */
 function whoReads(name: string, grant: Grant | undefined, command: TextOptions['command']): string {
-  if (grant === 'client_credentials') return "leadsync reads it with the client's own credentials.";
+  if (grant === 'client_credentials') return "leadsync reads the listing with the client's own credentials.";
   const replace = `${command(`login ${name}`)} replaces that login.`;
-  if (grant === 'authorization_code') return `leadsync reads it with a person's login; ${replace}`;
-  return `If a person has logged in to the source, leadsync reads it with that login; ${replace}`;
+  if (grant === 'authorization_code') return `leadsync reads the listing with a person's login; ${replace}`;
+  return `If a person has logged in to the source, leadsync reads the listing with that login; ${replace}`;
 }
 
 /** Finds rejected leads in the last complete listing. */

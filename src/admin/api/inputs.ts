@@ -66,8 +66,8 @@ const leadFilter = { ...LeadSearch.shape, ...moments, lead: lead.optional() };
 
 /** Query of `GET /leads`. A lead must match every parameter. */
 export const leadQuery = inOrder(z.strictObject({ ...leadFilter, ...sortedPage }));
-/** Query of `GET /leads/count`: the same filter without paging. */
-export const leadCountQuery = inOrder(z.strictObject(leadFilter));
+/** Query of `GET /leads/count`: the same filter without paging, and without `delivered`, by which a count would read every lead. */
+export const leadCountQuery = inOrder(z.strictObject(leadFilter).omit({ delivered: true }));
 /** Body of a search for a person. It is not a query, because servers and proxies log addresses. */
 export const findBody = z.strictObject({
   text: PersonSearch.shape.text.describe(

@@ -387,7 +387,9 @@ describe('the page of a sink', () => {
       return detail && recent && { ...detail, recent, recent_failed: [] };
     };
     expect((await (await ask('/sinks/crm')).text()).match(/<tr id="attempt-/g)).toHaveLength(4);
-    expect(await textOf('/sinks/crm?attempts=failed')).toContain('The ledger has no failed attempt.');
+    expect(await textOf('/sinks/crm?attempts=failed')).toContain(
+      'No failed attempt of this sink is among the newest ones that were searched.',
+    );
   });
 
   test('an action leads back to it, and one of the list to the list', async () => {
@@ -963,10 +965,10 @@ describe('actions', () => {
       return [...html.matchAll(/<tr id="rejected-(\d)"/g)].map(([, id]) => id).join();
     };
     const tile = /href="(\/rejected[^"]+)"/.exec(await (await ask('/')).text())?.[1] ?? '';
-    expect(tile).toBe('/rejected?source=main&amp;state=open');
+    expect(tile).toBe('/rejected?source=brisbane&amp;state=open');
     for (const [query, ids] of [
       ['', '3'],
-      [tile.replace('/rejected', '').replaceAll('&amp;', '&'), '3'],
+      [tile.replace('/rejected', '').replace('brisbane', 'main').replaceAll('&amp;', '&'), '3'],
       ['?state=gone', '2'],
       ['?state=resolved', '1'],
       ['?state=any', '3,2,1'],

@@ -8,7 +8,10 @@ type FileKind = 'export' | 'backup';
 
 const LABELS: Readonly<Record<FileKind, string>> = { export: 'Export now', backup: 'Back up now' };
 
-/** Returns a button that runs a scheduled export or backup now, for readers who may do so. The run replaces nothing, so it needs no confirmation. */
+/**
+ * Returns a button that runs a scheduled export or backup now, for readers who may do so. A run needs no confirmation: it counts as a scheduled one,
+ * which also removes the oldest file beyond `keep`.
+ */
 export function runButton(what: FileKind, name: string): VNode | null {
   if (!may('runExport')) return null;
   return html`<form method="post" action=${runAction(what, name)} class="actions">

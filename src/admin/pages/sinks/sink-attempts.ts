@@ -29,7 +29,7 @@ export function recentTable(
   { recent, recent_failed: failed, sink, period }: SinkDetail,
   choice: AttemptChoice,
 ): VNode {
-  const attempts = choice.attempts ?? (failed.length > 0 ? 'failed' : 'all');
+  const attempts = choice.attempts ?? (recent.some(isFailed) ? 'failed' : 'all');
   const chosen = (attempts === 'failed' ? failed : recent).toSorted((a, b) => beganOf(b) - beganOf(a));
   const shown = choice.rows === 'all' ? chosen : chosen.slice(0, FIRST_ROWS);
   const address = (query: AttemptChoice) => `${withQuery(sinkAddress(sink), { period, ...query })}#attempts`;
@@ -47,7 +47,10 @@ export function recentTable(
       columns,
       rows: shown,
       key: ({ delivery_id, started_at }) => `attempt-${delivery_id}-${started_at}`,
-      empty: attempts === 'failed' ? 'The ledger has no failed attempt.' : 'No attempt in the last week.',
+      empty:
+        attempts === 'failed'
+          ? 'No failed attempt of this sink is among the newest ones that were searched.'
+          : 'No attempt in the last week.',
     })}
     ${
       shown.length < chosen.length &&
@@ -55,6 +58,8 @@ export function recentTable(
     }
   </section>`;
 }
+
+const isFailed = ({ outcome }: Attempt) => outcome !== 'delivered';
 
 const columns: readonly Column<Attempt>[] = [
   { label: 'Began', of: (attempt) => moment(lastOf(attempt)) },
