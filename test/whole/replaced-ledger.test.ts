@@ -44,7 +44,7 @@ test('a daemon whose ledger was replaced by a backup says what to remove, and th
   const told = daemon.log.find(({ event }) => event === 'ledger-replaced');
   expect(told).toMatchObject({
     msg: expect.stringMatching(
-      /leadsync restore\. If you copy a file there yourself, first remove ledger\.db-wal and ledger\.db-shm/,
+      /If you copy a file there yourself, first remove ledger\.db-wal and ledger\.db-shm/,
     ),
   });
   for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });

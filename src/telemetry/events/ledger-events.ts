@@ -15,7 +15,7 @@ export const ledgerEvents = {
     level: 'error',
     fields: ['dataDir'],
     message: ({ dataDir }) =>
-      `The ledger in ${dataDir} was removed or replaced while leadsync was running. leadsync stops, because the next start would not find new records. Put the same file back, then start leadsync again. To use a backup instead, restore it with leadsync restore. If you copy a file there yourself, first remove ledger.db-wal and ledger.db-shm, which belong to the previous ledger and would damage another one.`,
+      `The ledger in ${dataDir} was removed or replaced while leadsync was running. leadsync stops, because the next start would not find new records. Put the same file back, then start leadsync again. To use a backup instead, restore it with \`leadsync restore\`. If you copy a file there yourself, first remove ledger.db-wal and ledger.db-shm, which belong to the previous ledger and would damage another one.`,
   }),
 
   /** `copy` is the path of a copy of the ledger from before the upgrade. If there is no copy, `reason` says why. */

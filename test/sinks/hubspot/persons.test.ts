@@ -368,7 +368,7 @@ describe('erasing a person', () => {
     await outcomesOf(open(), [enquiry(2, { client_email: 'bert@example.com' })]);
     expect(await open().erase?.(personOf(2n), NEVER)).toMatchObject({
       deleted: {},
-      unfound: expect.stringContaining('look for it by the email address'),
+      unfound: expect.stringContaining("look for it by the person's email address"),
     });
   });
 

@@ -90,7 +90,12 @@ describe('what an answer of the Web API means', () => {
     ['msg_too_long', { body: { ok: false, error: 'msg_too_long' } }, 'refused'],
     ['invalid_blocks', { body: { ok: false, error: 'invalid_blocks' } }, 'refused'],
     ['no_text', { body: { ok: false, error: 'no_text' } }, 'refused'],
-    ['ok without a message', { body: { ok: true } }, 'unavailable, may have arrived', 'not as Slack does'],
+    [
+      'ok without a message',
+      { body: { ok: true } },
+      'unavailable, may have arrived',
+      "not in Slack's format",
+    ],
     ['JSON without ok', { body: { channel: CHANNEL, ts: '1.2' } }, 'unavailable, may have arrived'],
     ['JSON that is no object', { body: 'true' }, 'unavailable, may have arrived'],
     ['JSON that broke off', { body: '{"ok":true,"channel":"C0' }, 'unavailable, may have arrived'],
@@ -125,10 +130,10 @@ describe('what an answer of an incoming webhook means', () => {
     ['channel_not_found', { status: 404, body: 'channel_not_found' }, 'unavailable', 'removed'],
     ['rate_limited', { status: 429, body: 'rate_limited' }, 'unavailable', 'lower `rate`'],
     ['rollup_error', { status: 500, body: 'rollup_error' }, 'unavailable, may have arrived'],
-    ['a page with 200', { body: html }, 'unavailable, may have arrived', 'not as Slack does'],
+    ['a page with 200', { body: html }, 'unavailable, may have arrived', "not in Slack's format"],
     ['JSON with 200', { body: { ok: true } }, 'unavailable, may have arrived'],
     ['another word with 200', { body: 'okay' }, 'unavailable, may have arrived'],
-    ['a page with 400', { status: 400, body: html }, 'unavailable', 'not as Slack does'],
+    ['a page with 400', { status: 400, body: html }, 'unavailable', "not in Slack's format"],
     ['no answer after the message was stored', 'cut', 'unavailable, may have arrived'],
   ])('%s', async (_, answer, expected, words = '') => {
     const outcome = await outcomeOf('url', answer);
