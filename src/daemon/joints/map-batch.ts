@@ -10,7 +10,10 @@ import { ExpressionTiming } from './expression-timing.ts';
 
 /** Time after which mapping a batch gives way to other work, in ms. */
 const TURN_MS = 10;
-/** Time that the expressions of the configuration may take for one lead before leadsync reports it as slow, in ms. The other work of the process waits meanwhile. */
+/**
+ * Time that the expressions of the configuration may take for one lead before leadsync reports them as slow, in ms. The other work of the process
+ * waits meanwhile.
+ */
 const SLOW_MS = 50;
 
 const NO_FIELDS: ReadonlySet<string> = new Set();

@@ -56,6 +56,7 @@ async function show(
   if (found === undefined) return noSuchSink(site, request, reply, name);
   const isNarrowed = asked === null && beganToFailLately(found);
   const sink = isNarrowed ? ((await site.operations.sink(name, '1h')) ?? found) : found;
+  // Only the next step comes from the overview. If it cannot be read, the page still shows the sink.
   const overview = await site.operations.overview().catch(() => undefined);
   const step = stepOfHold(overview?.problems ?? [], name);
   return site.show(request, reply, {
