@@ -12,7 +12,7 @@ import { type BackupRequest, writeBackup } from './files/backup-file.ts';
 import { OWNER_BYTES, ownerIn } from './files/backup-owner.ts';
 import { type ExportRequest, exportTables } from './files/export-tables.ts';
 
-/** One run of an export. */
+/** One run of an export or backup. */
 export interface ExportRun {
   readonly ledgerFile: string;
   readonly at: Date;
@@ -27,7 +27,7 @@ export interface ExportRun {
   readonly first: boolean;
 }
 
-/** An export at its destination. */
+/** An export or backup at its destination. */
 export interface ExportMade {
   /** Path or address of the export. */
   readonly place: string;
@@ -37,7 +37,7 @@ export interface ExportMade {
   readonly removed: number;
 }
 
-/** Writes an export, moves it to its destination, and applies `keep`. @throws ExportFailed, LedgerError, the signal's reason */
+/** Writes an export or backup, moves it to its destination, and applies `keep`. @throws ExportFailed, LedgerError, the signal's reason */
 export async function makeExport(
   config: ExportConfig,
   destination: Destination,
@@ -49,7 +49,7 @@ export async function makeExport(
   await destination.tidy(signal);
   const request = requestOf(config, destination.folder, run);
   const file = request.output.slice(destination.folder.length + 1);
-  // If older exports cannot be removed, stop here, because every retry would add another export.
+  // Stop here if older exports cannot be removed, because every retry would add another export. `keep` newest ones stay until the new one is complete.
   const before = await removeOld(config, destination, file, signal);
   const rows = await write(request, destination, signal);
   const bytes = await sizeOf(request.output);
@@ -84,10 +84,12 @@ async function requireOwn(
 type Request = ({ readonly kind: 'backup' } & BackupRequest) | ({ readonly kind: 'export' } & ExportRequest);
 
 function requestOf(config: ExportConfig, folder: string, run: ExportRun): Request {
-  const { name, format, tables } = config;
+  const { name, format, tables, target } = config;
   const { ledgerFile, at } = run;
-  if (format === BACKUP)
-    return { kind: 'backup', ledgerFile, output: join(folder, fileNameOf(name, at, BACKUP_ENDING)), at };
+  if (format === BACKUP) {
+    const output = join(folder, fileNameOf(name, at, BACKUP_ENDING));
+    return { kind: 'backup', ledgerFile, output, isStaged: target.type === 's3', at };
+  }
   const chosen = relations.filter((one) => tables.includes(one.name));
   const isFile = format === 'sqlite' || chosen.length === 1;
   const file = fileNameOf(name, at, isFile ? `.${format}` : '');

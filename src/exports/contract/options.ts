@@ -65,7 +65,7 @@ const backupCommon = {
     .min(1)
     .optional()
     .describe(
-      'The number of newest backups to keep; leadsync removes older ones once a new one is complete. Absent: keeps all.',
+      'The number of newest backups to keep. Before a run, leadsync removes those beyond this number; it removes the oldest of the rest only once the new backup is complete. Absent: keeps all.',
     ),
 };
 
@@ -153,7 +153,7 @@ function wrongType({ code }: { readonly code: string }): string | undefined {
 type Entry = z.output<ReturnType<typeof exportOptions>>[string];
 type BackupEntry = z.output<ReturnType<typeof backupOptions>>[string];
 
-/** The destination of an export, as configured. */
+/** The destination of an export or backup, as configured. */
 export type ExportTarget =
   | { readonly type: 'directory'; readonly directory: string }
   | ({ readonly type: 's3' } & z.output<z.ZodObject<typeof s3Options>>);

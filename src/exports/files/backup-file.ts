@@ -23,6 +23,8 @@ export interface BackupRequest {
   readonly ledgerFile: string;
   /** Path of the file, which must not exist. */
   readonly output: string;
+  /** Whether `output` is in `data_dir`, from which the backup is then moved to a bucket. */
+  readonly isStaged: boolean;
   /** The time of this backup. */
   readonly at: Date;
 }
@@ -37,12 +39,12 @@ const SPACE_FACTOR = 2;
  * @throws PathExists, TemporaryRemoved, ExportFailed, LedgerError, the error from Node if the disk fails, the signal's reason
  */
 export async function writeBackup(request: BackupRequest, signal: AbortSignal): Promise<RowCounts> {
-  const { ledgerFile, output, at } = request;
+  const { ledgerFile, output, isStaged, at } = request;
   const copy = temporaryName(output);
   let counts: RowCounts = {};
   try {
     await writeAtomically(output, async (temporary) => {
-      await requireSpace(ledgerFile, dirname(output));
+      await requireSpace(ledgerFile, dirname(output), isStaged);
       counts = await backUpLedger(ledgerFile, copy, { signal, onCopied: () => undefined });
       // The files are read after the snapshot, so that the erasure journal is not older than the ledger.
       const manifest = manifestFile({ madeAt: at, leadsync: version });
@@ -56,7 +58,7 @@ export async function writeBackup(request: BackupRequest, signal: AbortSignal): 
   return counts;
 }
 
-async function requireSpace(ledgerFile: string, folder: string): Promise<void> {
+async function requireSpace(ledgerFile: string, folder: string, isStaged: boolean): Promise<void> {
   const { blocks, bavail, bsize } = await statfs(folder);
   const needed = SPACE_FACTOR * ((ledgerSize(ledgerFile) ?? 0) + (ledgerSize(`${ledgerFile}-wal`) ?? 0));
   const free = bavail * bsize;
@@ -64,7 +66,9 @@ async function requireSpace(ledgerFile: string, folder: string): Promise<void> {
   if (blocks === 0 || free >= needed) return;
   throw new ExportFailed(
     `${folder} is on a disk with ${printBytes(free)} of free space, and a backup needs ${printBytes(needed)}.`,
-    'Free space on the disk, lower `keep`, or choose a folder on another disk. Nothing was written.',
+    isStaged
+      ? 'Free space on the disk of `data_dir`, where a backup is prepared. Nothing was written.'
+      : 'Free space on the disk, lower `keep`, or choose a folder on another disk. Nothing was written.',
   );
 }
 

@@ -16,6 +16,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { processesOf } from '../../../src/operations/opening/processes.ts';
+import { aStorage } from '../../exports/storage.ts';
 import { aListedLead } from '../../support/scene/a-lead.ts';
 import { Install } from '../an-install.ts';
 
@@ -55,6 +56,13 @@ function within<T>(file: string, use: (db: Database.Database) => T): T {
 
 function inData({ folder }: Install, path: string): string {
   return join(folder, 'data', path);
+}
+
+/** Makes the write-ahead log of a ledger sparse and larger than the free space of any disk. */
+function makeLedgerHuge(install: Install): void {
+  const log = `${inData(install, 'ledger.db')}-wal`;
+  writeFileSync(log, '');
+  truncateSync(log, 2 ** 43);
 }
 
 /** Changes the ledger inside a backup. */
@@ -103,6 +111,40 @@ describe('leadsync backup', () => {
       'leadsync-20261120T110000Z.db.gz',
       'leadsync-20261120T120000Z.db.gz',
     ]);
+  });
+
+  test('removes no backup within --keep before the new one is complete', async () => {
+    const install = await anInstall();
+    const folder = join(install.folder, 'b');
+    for (let at = 0; at < 3; at += 1) {
+      await install.run(['backup', '--to', folder]);
+      install.clock.jump(HOUR_MS);
+    }
+    const [, second, third] = readdirSync(folder);
+    makeLedgerHuge(install);
+    for (const [keep, kept] of [
+      ['2', [second, third]],
+      ['2', [second, third]],
+      ['1', [third]],
+    ] as const) {
+      const failed = await install.run(['backup', '--to', folder, '--keep', keep]);
+      expect(failed).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/of free space.*\nFree space on the disk, lower `keep`/),
+      });
+      expect(readdirSync(folder)).toEqual(kept);
+    }
+  });
+
+  test('names the disk on which a backup to a bucket is prepared', async () => {
+    const { options } = await aStorage();
+    const install = await anInstall({ backups: { nightly: { ...options, every: '1d' } } });
+    makeLedgerHuge(install);
+    const { code, stderr } = await install.run(['backup']);
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/of free space.*\nFree space on the disk of `data_dir`, where a backup/),
+    });
   });
 
   test('removes with --keep nothing but backups', async () => {
