@@ -64,12 +64,12 @@ export class ExportMetrics {
     this.#failures = make.counter(`leadsync_${kind}_failures_total`, `Failed runs of ${one}.`, by);
     this.#seconds = make.gauge(
       `leadsync_${kind}_duration_seconds`,
-      'Duration of the last successful run since the start of leadsync.',
+      'Duration of the last successful run. Absent until a run succeeds after leadsync starts.',
       by,
     );
     this.#rows = make.gauge(
       kind === 'export' ? 'leadsync_export_rows' : 'leadsync_backup_leads',
-      `${kind === 'export' ? 'Rows' : 'Leads'} of the last successful run since the start of leadsync.`,
+      `Number of ${kind === 'export' ? 'rows' : 'leads'} in the last successful run. Absent until a run succeeds after leadsync starts.`,
       by,
     );
     make.gauge(

@@ -159,7 +159,7 @@ describe('from a file', () => {
     );
     const secret = SOURCE.replace(/client_secret: .*/, `client_secret: { file: ${pipe} }`);
     expect(() => load(secret)).toThrow(
-      'is a named pipe or a device: a secret has to be in a small regular file',
+      'is a named pipe or a device: a secret must be in a small regular file',
     );
   });
 
@@ -171,7 +171,7 @@ describe('from a file', () => {
     expect(() => loadConfig(huge, { sinkTypes: pigeons, env: {} })).toThrow('huge: is larger than 256 kB');
     truncateSync(huge, 256 * 1024 + 1);
     const secret = SOURCE.replace(/client_secret: .*/, `client_secret: { file: ${huge} }`);
-    expect(() => load(secret)).toThrow('is too large: a secret has to be in a small regular file');
+    expect(() => load(secret)).toThrow('is too large: a secret must be in a small regular file');
   });
 
   test('one that is not there, or no file, is told by its name', () => {

@@ -134,7 +134,7 @@ test.each(['no leadsync has run since', 'leadsync has run since'])(
     const state = join(install.folder, 'data', 'exports', 'nightly.json');
     expect(said.code).toBe(1);
     expect(said.stdout).toContain(
-      `NOT REACHED  nightly (export or backup, not configured): Not searched. The last run wrote ${file}: remove its files, then remove ${state}.\n`,
+      `NOT REACHED  nightly (export or backup, not configured): Not searched. The last run wrote ${file}. Remove all files that this export or backup wrote, also those of earlier runs, then remove ${state}.\n`,
     );
     rmSync(state);
     expect((await install.run(['erase', String(LARGEST), '--yes'])).code).toBe(0);

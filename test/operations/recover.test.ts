@@ -43,12 +43,12 @@ test('Ctrl-C while rows are copied stops a recovery at once: the damaged ledger 
 
 const meanwhile: readonly (readonly [string, (damaged: Damaged) => void, object])[] = [
   [
-    'writes to the damaged ledger',
+    'another process writes to the damaged ledger',
     ({ file }) => withLedger(file, (db) => db.exec("UPDATE _sinks SET health = '{}' WHERE sink = 'crm'")),
     { code: 'busy', hint: expect.stringContaining('Run the command again') },
   ],
   [
-    'is a worker that starts',
+    'a worker starts',
     ({ dataDir }) => {
       const lock = processesOf(dataDir).join('aworker');
       onTestFinished(async () => (await lock).release());
@@ -57,20 +57,17 @@ const meanwhile: readonly (readonly [string, (damaged: Damaged) => void, object]
   ],
 ];
 
-test.each(meanwhile)(
-  'nothing is exchanged when another process %s while rows are copied',
-  async (_, act, refusal) => {
-    const damaged = await aDamagedLedger();
-    let once = () => act(damaged);
-    const onCopied = () => {
-      once();
-      once = () => undefined;
-    };
-    const parts = { clock: damaged.clock, signal: new AbortController().signal, onCopied };
-    await expect(recoverLedger(damaged, parts, true)).rejects.toMatchObject(refusal);
-    expect(ledgers(damaged)).toEqual(['ledger.db']);
-  },
-);
+test.each(meanwhile)('a recovery replaces nothing if, while it copies rows, %s', async (_, act, refusal) => {
+  const damaged = await aDamagedLedger();
+  let once = () => act(damaged);
+  const onCopied = () => {
+    once();
+    once = () => undefined;
+  };
+  const parts = { clock: damaged.clock, signal: new AbortController().signal, onCopied };
+  await expect(recoverLedger(damaged, parts, true)).rejects.toMatchObject(refusal);
+  expect(ledgers(damaged)).toEqual(['ledger.db']);
+});
 
 test('the start removes what killed processes left beside the ledger, and nothing else', async () => {
   const damaged = await aDamagedLedger();

@@ -5,7 +5,7 @@ export const stuck: Query = {
   name: 'stuck',
   asks: 'What is stuck, and why?',
   notes:
-    'A pending delivery waits until it is due or until its sink works. A dead delivery has been given up and waits for `leadsync retry`.',
+    'A pending delivery waits until it is due, and while its sink is held, paused, disabled or not in the configuration. A dead delivery has been given up and waits for `leadsync retry`.',
   parameters: [],
   sql: `
 SELECT sink, state, coalesce(reason, '') AS reason, count(*) AS deliveries, min(owed_at) AS oldest_owed_at

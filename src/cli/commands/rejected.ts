@@ -23,7 +23,7 @@ interface Options {
 
 const STATES = ['open', 'gone', 'resolved', 'any'] as const;
 
-/** `leadsync rejected [ID]`: lists the leads that leadsync could not record, newest first, with the fault in each; or only one of them. */
+/** `leadsync rejected [ID]`: lists the leads that leadsync could not record, newest first, with the fault in each. With ID, shows one of them. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync rejected',
@@ -31,7 +31,7 @@ export const command = defineCommand<Options>({
     'leadsync rejected 3 --show-data',
   ],
   notes:
-    'State: `open` if the last complete listing has the lead, and it is not valid; `gone` if that listing no longer has it; `resolved` if leadsync has recorded it since. The text of a rejected lead is personal data, and the audit log records who showed it.',
+    'State: `open` if the last complete listing has the lead, and it is not valid; `gone` if that listing no longer has it; `resolved` if leadsync has recorded it since. The text of a rejected lead is personal data, and the audit log records who reads it.',
   declare: (command) =>
     command
       .addArgument(

@@ -119,9 +119,9 @@ const NO_CONTENT = 'Leads that were erased, or whose content `retention` removed
 function nothingFound(options: Options, command: ShowCommand): string {
   const { lead, leftOut, sink } = options;
   if (leftOut && lead === undefined)
-    return `No matching lead was left out by \`where\` of ${sink} at its last delivery and is still missing there. ${NO_CONTENT} ${command(`deliveries --sink ${sink} --state skipped`)} lists what was not sent, with the reasons.\n`;
+    return `The \`where\` of ${sink} left out no matching lead at the lead's last delivery, or ${sink} already has the lead. ${NO_CONTENT} ${command(`deliveries --sink ${sink} --state skipped`)} lists what was not sent, with the reasons.\n`;
   if (leftOut)
-    return `Lead ${lead} was not left out by \`where\` of ${sink} at its last delivery, or ${sink} already has it. ${command(`trace ${lead}`)} shows what happened to it. ${NO_CONTENT}\n`;
+    return `The \`where\` of ${sink} did not leave out lead ${lead} at the lead's last delivery, or ${sink} already has it. ${command(`trace ${lead}`)} shows what happened to it. ${NO_CONTENT}\n`;
   if (lead !== undefined)
     return `${command(`trace ${lead}`)} shows whether a listing contained it, and why it was rejected if it was. ${NO_CONTENT}\n`;
   if (options.reason ?? options.deliveredSince ?? options.deliveredUntil ?? options.state)

@@ -28,7 +28,7 @@ export function violationsOf(db: Database.Database, rule: string, sql: string): 
 }
 
 const EVERY_VERSION_IS_OWED =
-  'every version that was seen, or a newer version of its lead, is owed to, or skipped for, every sink that subscribes to its event';
+  'every version, or a newer version of the same lead, has a delivery to each sink that subscribes to its event';
 const UNOWED = `
   SELECT 1 FROM _versions v JOIN _sinks s ON s.active AND v.version_no > s.backfill_to
     AND instr(s.events, iif(v.version = 1, 'created', 'updated'))

@@ -58,7 +58,7 @@ async function placesOfFormer(
     return (await formerExports(configured, states)).map(({ name, place }) => {
       const state = `${join(folder, name)}.json`;
       const what = place
-        ? `Not searched. The last run wrote ${place}: remove its files, then remove ${state}.`
+        ? `Not searched. The last run wrote ${place}. Remove all files that this export or backup wrote, also those of earlier runs, then remove ${state}.`
         : `Not searched. ${state} records where the last run wrote its files, but it cannot be read. Find and remove these files, then remove ${state}.`;
       return { ...missed, place: name, again: false, what };
     });

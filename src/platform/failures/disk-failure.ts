@@ -10,7 +10,7 @@ export interface DiskFailure {
 
 const NO_FOLDER: DiskFailure = {
   what: 'is not a folder, or is beneath a file',
-  hint: 'There is a file where a folder has to be: move it away, or set another folder.',
+  hint: 'There is a file where a folder must be: move it away, or set another folder.',
 };
 const NO_RIGHT: DiskFailure = {
   what: 'is not writable by leadsync',

@@ -68,7 +68,7 @@ const WHY_UNREAD: Readonly<Record<string, string>> = {
 };
 
 function whyUnread(file: string, error: unknown): string {
-  if (error instanceof UnreadableFile) return `${error.message}: a secret has to be in a small regular file`;
+  if (error instanceof UnreadableFile) return `${error.message}: a secret must be in a small regular file`;
   const code = codeOf(error) ?? 'unknown error';
   const why = WHY_UNREAD[code];
   return `cannot read ${file}${why === undefined ? '' : `: ${why}`} (${code})`;

@@ -50,7 +50,7 @@ async function requireFolder(cwd: string): Promise<void> {
     .then((folder) => (folder.isDirectory() ? undefined : 'ENOTDIR'), codeOf);
   if (code === undefined) return;
   const [what, hint] = WRONG_FOLDER[code] ?? [`cannot be entered (${code})`, 'Correct `cwd`.'];
-  throw new SinkUnavailable(`The folder ${cwd}, in which the program has to run, ${what}.`, {
+  throw new SinkUnavailable(`The folder ${cwd}, in which the program must run, ${what}.`, {
     hint,
     unsent: true,
   });

@@ -58,12 +58,12 @@ export function judgeRun(
   if (code === 0 && !wasFed)
     throw unavailable(
       'ended with exit code 0 before it had read every lead',
-      'It has to read its standard input to the end.',
+      'It must read its standard input to the end.',
     );
   if (code === 0 && wants)
     return failed(
       'ended with exit code 0 and did not write the STATE to standard output',
-      `It has to be a Singer target. ${SEE}`,
+      `It must be a Singer target. ${SEE}`,
     );
   if (code === 0) return undefined;
   if (code === TRY_LATER)
@@ -90,7 +90,7 @@ export function notStarted(program: string, cause: unknown): SinkUnavailable {
   const code = codeOf(cause) ?? 'unknown error';
   const hint =
     code === 'ENOENT'
-      ? 'leadsync starts it through /bin/sh, in the folder `cwd`: both have to exist.'
+      ? 'leadsync starts it through /bin/sh, in the folder `cwd`: both must exist.'
       : code === 'E2BIG'
         ? 'Its arguments and `env` are too long: put values into a file.'
         : NO_PROCESS;

@@ -45,7 +45,7 @@ const DAY_USED_UP = "The account's daily limit is used up.";
 /** Time for which HubSpot locks a record, in ms. */
 const LOCK_MS = 2_000;
 
-/** Returns what the fault of one record of a batch means. `answer` is the text to store. */
+/** Judges the fault of one record of a batch. `answer` is the text to store. */
 export function judgeFault(
   fault: HubSpotFault,
   { sink, origin }: Addressee,
@@ -109,7 +109,7 @@ export function requestFailure(answer: Answer, path: string, { sink, origin }: A
     const [, object] = /\/(contacts|deals|leads)\b/.exec(of) ?? [];
     return object === undefined || fault.category === ''
       ? failure(
-          `${origin} does not have ${of}, which is a part of HubSpot's API.`,
+          `${origin} does not have the path ${of}, which is part of HubSpot's API.`,
           'Correct `api_url`: without it, leadsync uses https://api.hubapi.com.',
         )
       : failure(

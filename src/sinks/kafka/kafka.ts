@@ -95,7 +95,7 @@ class KafkaSink implements Sink {
     const where = outcome.ref ? ` at ${outcome.ref.id} (topic, partition, offset)` : '';
     return {
       arrived: true,
-      what: `${this.#options.brokers} stored a record of the type lead.test under ${delivery.id}${where}.`,
+      what: `${this.#options.brokers} stored a record of type \`lead.test\` with the header \`webhook-id: ${delivery.id}\`${where}.`,
     };
   }
 

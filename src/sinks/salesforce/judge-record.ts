@@ -55,8 +55,8 @@ const REFUSED: Readonly<Record<string, string>> = {
   REQUIRED_FIELD_MISSING: 'Give the field a value in `fields`, then run `leadsync retry`.',
   FIELD_CUSTOM_VALIDATION_EXCEPTION: 'A validation rule of the org refuses it: change the rule, or `fields`.',
   INVALID_OR_NULL_FOR_RESTRICTED_PICKLIST: 'Add the value to the picklist, or map to one that it has.',
-  CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY: 'A trigger in the org failed: its developer has to fix it.',
-  CANNOT_EXECUTE_FLOW_TRIGGER: 'A flow in the org failed: its developer has to fix it.',
+  CANNOT_INSERT_UPDATE_ACTIVATE_ENTITY: 'A trigger in the org failed: its developer must fix it.',
+  CANNOT_EXECUTE_FLOW_TRIGGER: 'A flow in the org failed: its developer must fix it.',
   DUPLICATES_DETECTED:
     'A duplicate rule of the org found an existing record of this person: see the option `duplicates`.',
   ENTITY_IS_DELETED: 'The lead was deleted.',
@@ -73,7 +73,7 @@ const PASSING = /UNABLE_TO_LOCK_ROW|Too many SOQL queries/;
 const WRONG: ReadonlySet<string> = new Set(['INVALID_EMAIL_ADDRESS', 'NUMBER_OUTSIDE_VALID_RANGE']);
 const TOO_LONG = 'STRING_TOO_LONG';
 
-/** Returns what the errors of one record mean. */
+/** Judges the errors of one record. */
 export function judgeRecord(errors: readonly SalesforceError[], to: Addressee): RecordFault {
   const known = { httpStatus: 200, answer: storedAnswer({ text: JSON.stringify(errors) }) };
   if (errors.length === 0) return unnamed(to, known.httpStatus);

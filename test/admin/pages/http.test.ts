@@ -681,9 +681,10 @@ describe('bad input', () => {
 
   test.each([
     [{ expression: ' ' }, 'There is no expression.'],
-    [{ expression: '1', other: '42' }, 'Write the source and the id, such as <code>main:42</code>.'],
-    [{ expression: '1', other: 'main:x' }, 'This is not a lead.'],
-    [{ expression: '1', lead: '"><b>:1:2' }, 'This is not a lead.'],
+    [{ expression: '1', other: '42' }, 'There are several sources: this id alone does not identify a lead.'],
+    [{ expression: '1', other: '42' }, 'Enter the source and the id, such as <code>main:42</code>.'],
+    [{ expression: '1', other: 'main:x' }, 'This is not a lead id.'],
+    [{ expression: '1', lead: '"><b>:1:2' }, 'This is not a lead id.'],
   ])('an expression with %j is not evaluated, and the page says why', async (fields, why) => {
     const answer = await post('/playground', fields);
     expect(answer.status).toBe(400);

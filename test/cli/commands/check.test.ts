@@ -81,7 +81,7 @@ describe('leadsync check', () => {
   test('says that a file stands where the data directory has to be, as run does', async () => {
     const install = new Install({ sources: sourceAt(await aService()), sinks: drop });
     writeFileSync(join(install.folder, 'data'), '');
-    const hint = 'There is a file where a folder has to be: move it away, or set another folder.';
+    const hint = 'There is a file where a folder must be: move it away, or set another folder.';
     expect((await install.run(['run'])).stderr).toBe(
       `The data directory ${install.folder}/data is not a folder, or is beneath a file (EEXIST).\n${hint}\n`,
     );

@@ -143,7 +143,9 @@ describe('leadsync replay', () => {
     expect(await replay('--lead', '2')).toEqual({
       code: 1,
       stdout: '0 leads are owed to crm again.\n',
-      stderr: expect.stringContaining('Lead 2 was not left out by `where` of crm at its last delivery'),
+      stderr: expect.stringContaining(
+        "The `where` of crm did not leave out lead 2 at the lead's last delivery",
+      ),
     });
     expect(await replay('--lead', '3')).toMatchObject({
       stdout: '1 lead is owed to crm again. The present `where` decides at delivery whether crm gets it.\n',

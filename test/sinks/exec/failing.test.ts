@@ -238,7 +238,7 @@ describe('a program that cannot be started', () => {
     [
       'whose folder does not exist',
       () => ({ command: ['true'], cwd: folder.at('gone') }),
-      /gone, in which the program has to run, does not exist/,
+      /gone, in which the program must run, does not exist/,
       /`cwd`/,
     ],
     [

@@ -148,7 +148,7 @@ test('an address that is none of HubSpot is told apart from an object that the p
   onTestFinished(() => sink.close());
   await expect(sink.check(NEVER)).rejects.toMatchObject({
     message: expect.stringMatching(
-      /does not have \/account-info\/2026-09\/details, which is a part of HubSpot's API/,
+      /does not have the path \/account-info\/2026-09\/details, which is part of HubSpot's API/,
     ),
     hint: 'Correct `api_url`: without it, leadsync uses https://api.hubapi.com.',
   });

@@ -176,7 +176,7 @@ describe('a lead that the database refuses', () => {
   test('because it is larger than max_allowed_packet is refused alone, with the number of bytes', async () => {
     const refused = await deliverAmong(lead(13, { client_name: 'x'.repeat(17_000_000) }));
     expect(refused.reason).toMatch(
-      /needs a statement of \d+ bytes, and the server accepts \d+: raise max_allowed_packet/,
+      /needs a statement of \d+ bytes, but the server accepts at most \d+: raise max_allowed_packet/,
     );
     expect(refused.unsent).toBe(true);
   });

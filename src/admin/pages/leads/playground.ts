@@ -71,7 +71,12 @@ async function leadOf({ operations }: Site, text: string): Promise<ExpressionReq
   const source = named ?? (sources.length === 1 ? sources[0]?.source : undefined);
   if (lead !== '' && source !== undefined) return { source, lead };
   const example = `${sources[0]?.source ?? 'main'}:${lead || '4711'}`;
-  throw badRequest('This is not a lead.', `Write the source and the id, such as \`${example}\`.`);
+  throw badRequest(
+    lead === ''
+      ? 'This is not a lead id.'
+      : 'There are several sources: this id alone does not identify a lead.',
+    `Enter the source and the id, such as \`${example}\`.`,
+  );
 }
 
 function badRequest(message: string, hint: string): RequestError {
@@ -186,7 +191,7 @@ function marked(expression: string, { start, end }: Place): Content {
   return [expression.slice(0, start), html`<mark>${part || ' '}</mark>`, expression.slice(end)];
 }
 
-/** Returns where a character of an expression is: its column and, if there are several lines, its line. */
+/** Returns the position of a character in an expression: its column and, if there are several lines, its line. */
 function positionOf(expression: string, offset: number): string {
   const before = expression.slice(0, offset).split('\n');
   const column = `column ${(before.at(-1) ?? '').length + 1}`;

@@ -8,7 +8,7 @@ const MAX_BYTES = 16_000_000;
 const VALUE_BYTES = 14;
 const STATEMENT_BYTES = 100;
 
-/** A row needs a larger statement than the server accepts. The message is one sentence without text from the lead. */
+/** A row that needs a larger statement than the server accepts. The message is one sentence without text from the lead. */
 export class TooLarge extends Error {
   override readonly name = 'TooLarge';
 }
@@ -28,7 +28,7 @@ export function statementParts<Row extends readonly Value[]>(
     const size = row.reduce<number>((sum, value) => sum + sizeOf(value), STATEMENT_BYTES);
     if (size > maxPacketBytes)
       throw new TooLarge(
-        `The lead needs a statement of ${size} bytes, and the server accepts ${maxPacketBytes}: raise max_allowed_packet there.`,
+        `The lead needs a statement of ${size} bytes, but the server accepts at most ${maxPacketBytes}: raise max_allowed_packet on the server.`,
       );
     if (
       part.length === 0 ||
