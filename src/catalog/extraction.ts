@@ -100,7 +100,7 @@ const extractions: Readonly<Record<string, Extraction>> = {
   },
 };
 
-/** Returns how an export reads the rows of a relation. */
+/** Returns an export's way of reading the rows of a relation. */
 export function extractionOf(relation: string): Extraction {
   return extractions[relation] ?? WHOLE;
 }

@@ -15,7 +15,7 @@ export interface Query {
   readonly name: string;
   /** The question, in a few words. */
   readonly asks: string;
-  /** What a reader of the result has to know. */
+  /** What a reader of the result must know. */
   readonly notes: string;
   readonly parameters: readonly Parameter[];
   readonly sql: string;

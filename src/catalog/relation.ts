@@ -34,7 +34,7 @@ export interface Relation {
   readonly grain: string;
   /** The columns that identify a row; empty if none do. */
   readonly key: readonly string[];
-  /** What a reader of the relation has to know. */
+  /** What a reader of the relation must know. */
   readonly notes: string;
   readonly columns: readonly Column[];
 }

@@ -77,7 +77,7 @@ export const tables: readonly Relation[] = [
       always(
         '_leadsync_last_listed_at',
         'time',
-        'When the lead was last known to be listed. In the ledger, the last complete listing that contained it; in PostgreSQL, the first listing that contained this content. v_gone_leads is the same in both stores.',
+        'When the lead was last known to be listed. In the ledger, the last complete listing that contained it; in PostgreSQL, the first listing that contained this content. `v_gone_leads` is the same in both stores.',
       ),
       always('_leadsync_version', 'integer', 'Number of the content, counted from 1 for each lead.'),
       always('_leadsync_hash', 'text', 'Hash of the content: equal texts have equal hashes.'),

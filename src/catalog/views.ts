@@ -5,7 +5,7 @@ const source = always('source', 'text', "The source's name in leadsync's configu
 const sink = always('sink', 'text', "The sink's name in leadsync's configuration.");
 const leadId = always('lead_id', 'bigint', "The service's identifier for the lead.");
 const clientKey =
-  'Identifies the client: a hash, keyed with store.client_key, of the email address in lower case, or of the phone number if there is no email address.';
+  'Identifies the client: a hash, keyed with `store.client_key`, of the email address in lower case, or of the phone number if there is no email address.';
 
 const owedAt = always('owed_at', 'time', 'When the lead was first owed to the sink.');
 const isBackfill = always(
@@ -36,17 +36,17 @@ export const views: readonly Relation[] = [
       always('service_name', 'text', 'Display name of the service category.'),
       always('service_slug', 'text', 'Slug of the service category.'),
       always('created_at', 'time', 'When the lead was created, according to the service.'),
-      always('created_day', 'day', 'The UTC day of created_at.'),
+      always('created_day', 'day', 'The UTC day of `created_at`.'),
       always(
         'created_weekday',
         'integer',
-        'The UTC day of the week of created_at: 0 is Sunday, 6 is Saturday.',
+        'The UTC day of the week of `created_at`: 0 is Sunday, 6 is Saturday.',
       ),
-      always('created_hour', 'integer', 'The UTC hour of the day of created_at: 0 to 23.'),
+      always('created_hour', 'integer', 'The UTC hour of the day of `created_at`: 0 to 23.'),
       always(
         'created_hour_number',
         'bigint',
-        'Whole hours from the beginning of 1970 to created_at. The difference of two values is the number of hours between them.',
+        'Whole hours from the beginning of 1970 to `created_at`. The difference of two values is the number of hours between them.',
       ),
       always('has_email', 'boolean', 'Whether the client gave an email address.'),
       always('has_phone', 'boolean', 'Whether the client gave a phone number.'),
@@ -55,16 +55,16 @@ export const views: readonly Relation[] = [
       maybe(
         'client_key',
         'text',
-        `${clientKey} Null without store.client_key in the configuration, for a client with neither, and briefly for a new lead.`,
+        `${clientKey} Null without \`store.client_key\` in the configuration, for a client with neither, and briefly for a new lead.`,
       ),
     ],
   },
   {
     name: 'v_clients',
     kind: 'view',
-    grain: 'client, as far as client_key identifies them',
+    grain: 'client, as far as `client_key` identifies them',
     key: ['client_key'],
-    notes: 'Empty without store.client_key in the configuration.',
+    notes: 'Empty without `store.client_key` in the configuration.',
     columns: [
       always('client_key', 'text', clientKey),
       always('leads', 'bigint', 'Number of leads from the client, in all sources and of all time.'),
@@ -77,7 +77,7 @@ export const views: readonly Relation[] = [
     kind: 'view',
     grain: 'event in the history of a lead',
     key: [],
-    notes: 'Select one lead by source and lead_id, ordered by at.',
+    notes: 'Select one lead by `source` and `lead_id`, and order its rows by `at`.',
     columns: [
       source,
       leadId,
@@ -85,7 +85,7 @@ export const views: readonly Relation[] = [
       oneOf(
         'what',
         ['listed', 'changed', 'delivered', 'refused', 'unavailable'],
-        'listed, changed, or the outcome of an attempt.',
+        '`listed`, `changed`, or the outcome of an attempt.',
       ),
       maybe('sink', 'text', 'For an attempt: the sink.'),
       maybe(
@@ -101,7 +101,7 @@ export const views: readonly Relation[] = [
     grain: 'lead and sink, for the first delivery',
     key: ['source', 'lead_id', 'sink'],
     notes:
-      'Without replays and updates, so a lead that a sink got only as an update has no row for that sink. Durations are exact to the millisecond, and negative if created_at is ahead of the clock. In a join with v_leads_no_pii, qualify source, service_slug, created_at and first_seen_at, which both views have.',
+      'Without replays and updates, so a lead that a sink got only as an update has no row for that sink. Durations are exact to the millisecond, and negative if `created_at` is ahead of the clock. In a join with `v_leads_no_pii`, qualify `source`, `service_slug`, `created_at` and `first_seen_at`, which both views have.',
     columns: [
       source,
       leadId,
@@ -110,12 +110,12 @@ export const views: readonly Relation[] = [
       always('created_at', 'time', 'When the lead was created, according to the service.'),
       always('first_seen_at', 'time', 'When leadsync first saw the lead in a listing.'),
       always('delivered_at', 'time', 'When the destination acknowledged the lead.'),
-      always('created_to_seen_seconds', 'double', 'Seconds from created_at to first_seen_at.'),
-      always('seen_to_delivered_seconds', 'double', 'Seconds from first_seen_at to delivered_at.'),
+      always('created_to_seen_seconds', 'double', 'Seconds from `created_at` to `first_seen_at`.'),
+      always('seen_to_delivered_seconds', 'double', 'Seconds from `first_seen_at` to `delivered_at`.'),
       always(
         'created_to_delivered_seconds',
         'double',
-        'Seconds from created_at to delivered_at: the speed to lead.',
+        'Seconds from `created_at` to `delivered_at`: the speed to lead.',
       ),
       owedAt,
       isBackfill,
@@ -127,7 +127,7 @@ export const views: readonly Relation[] = [
     grain: 'lead and sink, for leads that are owed as new, whether delivered, pending or dead',
     key: ['source', 'lead_id', 'sink'],
     notes:
-      'Use this view to measure how fast leads are delivered: v_speed_to_lead contains only delivered leads, so it looks best while a sink does not work. Select rows where is_backfill is false.',
+      'Use this view to measure how fast leads are delivered: `v_speed_to_lead` contains only delivered leads, so it looks best while a sink does not work. Select rows where `is_backfill` is false.',
     columns: [
       source,
       leadId,
@@ -146,7 +146,7 @@ export const views: readonly Relation[] = [
       always(
         'age_seconds',
         'double',
-        'Seconds from created_at to delivered_at, or to now if the lead is not delivered yet.',
+        'Seconds from `created_at` to `delivered_at`, or to now if the lead is not delivered yet.',
       ),
     ],
   },
@@ -229,7 +229,7 @@ export const views: readonly Relation[] = [
     columns: [
       source,
       maybe('last_success_at', 'time', 'When the listing was last read completely or found unchanged.'),
-      maybe('age_seconds', 'double', 'Seconds since last_success_at.'),
+      maybe('age_seconds', 'double', 'Seconds since `last_success_at`.'),
       always(
         'leads_listed',
         'bigint',

@@ -96,9 +96,9 @@ describe('joining v_speed_to_lead with v_leads_no_pii', () => {
     const [speed, leads] = [of('v_speed_to_lead'), of('v_leads_no_pii')];
     const both = leads.columns.filter(({ name }) => speed.columns.some((one) => one.name === name));
     const named = both
-      .map(({ name }) => name)
+      .map(({ name }) => `\`${name}\``)
       .join(', ')
-      .replace(/, (\w+)$/, ' and $1');
+      .replace(/, (`\w+`)$/, ' and $1');
     expect(speed.notes).toContain(`qualify ${named}, which both views have.`);
   });
 });
