@@ -6,7 +6,7 @@ import { plain } from './http/send-error.ts';
 
 /** What the probes report. Concurrent requests share one answer. If `ready` takes longer than 2 s, leadsync counts as not ready. */
 export interface ProbeOptions {
-  /** Returns why leadsync cannot work now, one sentence per reason; empty if it can. */
+  /** Returns the reasons why leadsync cannot work now, a sentence each; empty if it can. */
   readonly ready: () => readonly string[] | Promise<readonly string[]>;
   readonly registry: { readonly contentType: string; metrics(): Promise<string> };
   /** Reports an unexpected error. */

@@ -68,7 +68,7 @@ const leadFilter = { ...LeadSearch.shape, ...moments, lead: lead.optional() };
 export const leadQuery = inOrder(z.strictObject({ ...leadFilter, ...sortedPage }));
 /** Query of `GET /leads/count`: the same filter without paging, and without `delivered`, by which a count would read every lead. */
 export const leadCountQuery = inOrder(z.strictObject(leadFilter).omit({ delivered: true }));
-/** Body of a search for a person. It is not a query, because servers and proxies log addresses. */
+/** Body of a search for a person. Not a query, because servers and proxies log addresses. */
 export const findBody = z.strictObject({
   text: PersonSearch.shape.text.describe(
     "Words of the client's name or email address, or at least four digits of the phone number.",

@@ -7,6 +7,6 @@ export interface LoginProvider {
   readonly roles: PersonRoles;
   /** Address at which people open the pages, without a path. If undefined, the address of the request applies. */
   readonly publicUrl: string | undefined;
-  /** Origins whose redirect URI has to be registered at the provider, as `leadsync check` prints them. A login can begin only at one of these. */
+  /** Origins whose redirect URI must be registered at the provider, as `leadsync check` prints them. A login can begin only at one of these. */
   readonly origins: readonly string[];
 }

@@ -85,8 +85,8 @@ export interface Operations {
    */
   reveal(source: string, lead: string, version?: number, delivery?: string): Promise<Content | undefined>;
   /**
-   * Returns what each sink would get for a lead now: personal data. Sends nothing. Returns undefined if the source never listed the lead.
-   * `withAudit` records the client before it calls this operation.
+   * Returns the previews of a lead for each sink: personal data. Sends nothing. Returns undefined if the source never listed the lead. `withAudit`
+   * records the client before it calls this operation.
    */
   previews(source: string, lead: string): Promise<LeadPreviews | undefined>;
   /**
@@ -94,7 +94,7 @@ export interface Operations {
    * result is personal data, and `withAudit` records the client before it calls this operation.
    */
   tryExpression(request: ExpressionRequest): Promise<TriedExpression>;
-  /** Returns what an expression can use. */
+  /** Returns what expressions may contain. */
   expressionLanguage(): Promise<ExpressionLanguage>;
   /**
    * Finds leads by a part of the client's name, email address or phone number: personal data. `withAudit` records the client, but not the search

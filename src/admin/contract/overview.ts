@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, PollStatus, time } from './values.ts';
 
-/** A problem in complete sentences, with its next step. `about` names the source, sink or export. */
+/** A problem in complete sentences, with its next step. `about` names the source, sink, export or backup. */
 const Problem = z.object({
   /** Stable id, such as `sink_held`; alerts use the same ids. */
   code: z.string(),

@@ -100,7 +100,7 @@ function yamlKey(text: string): string {
   return /^[a-z][\w.@+-]*$/i.test(text) ? text : JSON.stringify(text);
 }
 
-/** Returns the error for a client whose role does not include the one that an operation needs. */
+/** Returns the error for a client whose role may not run an operation. */
 export function notAllowed({ who, role }: Actor, operation: OperationName): RequestError {
   const message = `This needs the role ${neededRole(operation)}, and ${who} has the role ${role}.`;
   return new RequestError(403, 'role', message, '');

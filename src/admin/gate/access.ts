@@ -232,7 +232,7 @@ export function sendChallenge(request: FastifyRequest, reply: FastifyReply): Ret
 
 /**
  * Returns the address of the login page, which redirects to the requested page after the login. For a POST, it redirects to the page with
- * the form, because the reader has to send the form again.
+ * the form, because the reader must send the form again.
  */
 function loginFor({ method, headers, url }: FastifyRequest): string {
   if (method === 'GET') return `/login?next=${encodeURIComponent(url)}`;

@@ -24,9 +24,9 @@ interface Kept extends BegunLogin {
 }
 
 /**
- * Logins that browsers have begun at the provider and not finished, in memory. A cookie binds each login to one browser. Otherwise, an attacker
- * could make a victim finish the attacker's login, and then see what the victim does under the attacker's name (RFC 6819, section 4.4.1.8). A
- * browser can have several, one for each tab.
+ * Logins that browsers have begun at the provider and not finished, in memory. A cookie binds each login to one browser, which can have several, one
+ * for each tab. Otherwise, an attacker could make a victim finish the attacker's login, and then see what the victim does under the attacker's name
+ * (RFC 6819, section 4.4.1.8).
  */
 export class BegunLogins {
   readonly #now: () => number;

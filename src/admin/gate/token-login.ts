@@ -40,7 +40,7 @@ export interface LoginParts {
 
 /**
  * Adds `GET /login`; `POST /login`, which starts a session if `token` is right and then redirects to `next`; and `POST /logout`, which ends the
- * session, and then the session at the OpenID provider with which it began.
+ * session and, if a login at the OpenID provider began it, the session there.
  */
 export async function addLogin(app: FastifyInstance, parts: LoginParts): Promise<void> {
   const { access, record, pages } = parts;

@@ -31,7 +31,7 @@ export class TokenThrottle {
     return tried && tried.wrong.size >= MAX_WRONG ? Math.ceil((tried.untilMs - this.#now()) / 1000) : 0;
   }
 
-  /** Records a wrong token. Returns whether this address sends it for the first time in this window. */
+  /** Records a wrong token. Returns true if it is new from this address in this window. */
   add(address: string, token: string): boolean {
     const tried = this.#of(address) ?? this.#startWindow(address);
     const before = tried.wrong.size;

@@ -65,7 +65,7 @@ function alertTable(alerts: readonly Alert[], rewriteCommands: Site['rewriteComm
 
 const ORDER: readonly Alert['state'][] = ['active', 'ending', 'new', 'over'];
 
-/** Returns when leadsync last made a notice, and which destinations have not got it yet. */
+/** Returns the age of the last notice, with the destinations that have not got it yet. */
 function lastNotice({ reported_at, over_at, unsent_to }: Alert, now: Date): Content {
   return [
     ago(over_at ?? reported_at, now, 'none yet'),

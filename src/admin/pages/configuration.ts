@@ -46,7 +46,7 @@ export const addConfiguration: AddPage = (app, site) => {
 const CONSEQUENCES =
   'Work in progress finishes under the old configuration. `leadsync plan` also tries a changed mapping on the last leads.';
 
-/** Returns what the reload would change: the options, and what that means for sources, sinks and exports. */
+/** Returns the list of what the reload would change: the options, and the effects on sources, sinks and exports. */
 function changes(
   { options, plan, faults }: ReloadPreview,
   rewriteCommands: Site['rewriteCommands'],

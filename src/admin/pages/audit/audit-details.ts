@@ -40,7 +40,7 @@ const FORMS: Readonly<Record<string, string>> = {
   expression: 'as the value of an expression',
 };
 
-/** Returns in words what an action applied to. Details for which there are no words appear with their names. */
+/** Returns the details of an action in words. Details for which there are no words appear with their names. */
 export function detailsInWords({ what, details: all }: AuditRow): Content {
   const { role: _, ...details } = all;
   const said: Content[] = [];

@@ -4,9 +4,9 @@ import type { DeliveryRow } from '../../contract/deliveries.ts';
 import type { Content } from '../parts/content.ts';
 
 /**
- * Returns the number of attempts of a delivery. If it is not delivered and some attempts do not count towards the retry schedule, also returns
- * how many do. Attempts do not count if they were made before an operator retried the delivery, or while its sink was held or failed as a whole.
- * `retention` removes old attempts, so the result is never less than the number that counts.
+ * Returns the number of attempts of a delivery and, before it is delivered, the number that counts towards the retry schedule if that is lower.
+ * Attempts do not count if they were made before an operator retried the delivery, or while its sink was held or failed as a whole. `retention`
+ * removes old attempts, so the result is never less than the number that counts.
  */
 export function attemptCount({ attempts, attempts_made, state }: DeliveryRow): Content {
   const made = Math.max(attempts, attempts_made);

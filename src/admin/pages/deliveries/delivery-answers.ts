@@ -23,8 +23,8 @@ interface Answered {
 const LABEL = 'Answer…';
 
 /**
- * Returns the button that shows what the destination answered, in a dialog; null if the ledger has no answer, or the reader may not see it. The
- * button posts, so that no link or prefetch reveals data. `isInForm`: whether the button is inside a form, which cannot contain another form.
+ * Returns the button that shows the destination's answers in a dialog; null if the ledger has none or the reader may not see them. The button posts,
+ * so that no link or prefetch reveals data. `isInForm`: whether the button is inside a form, which cannot contain another form.
  */
 export function answerButton(
   { delivery_id, source, lead_id, has_answer }: Answered,

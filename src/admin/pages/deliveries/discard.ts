@@ -67,8 +67,8 @@ function sinksOf(selected: readonly string[], sinks: readonly SinkOverview[]): s
 }
 
 /**
- * Returns how many dead deliveries there are for each sink or, with a filter by sink, for each reason. Returns nothing for a filter by anything
- * else, because that would have to be counted.
+ * Returns the numbers of dead deliveries by sink or, with a filter by sink, by reason. Returns nothing for a filter by anything else, because those
+ * would have to be counted.
  */
 async function partsOf(
   { operations }: Site,

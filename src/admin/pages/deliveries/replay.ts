@@ -133,7 +133,7 @@ async function replay(
   });
 }
 
-/** Returns why the replay cannot be carried out; undefined if it can. */
+/** Returns why the replay cannot be carried out, as a sentence; undefined if it can. */
 function faultOf({ sink: _, which, ...conditions }: Choice, ids: readonly string[]): string | undefined {
   const wrong = ids.findIndex((id) => !ID.test(id));
   // Does not repeat the text, which may be anything that was pasted.

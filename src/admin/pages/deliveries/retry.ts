@@ -11,7 +11,7 @@ import { fieldsOf, type Site } from '../parts/site.ts';
 import { moment } from '../parts/time-element.ts';
 import { fieldsFor, scopeText } from './delivery-filter.ts';
 
-/** Asks, then retries the selected deliveries, or all that match the filter in the address. */
+/** Asks first, then retries the selected deliveries, or all that match the filter in the address. */
 export function retry(site: Site, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const selected = fieldsOf(request).getAll('delivery');
   return selected.length > 0
@@ -19,7 +19,7 @@ export function retry(site: Site, request: FastifyRequest, reply: FastifyReply):
     : retryMatching(site, request, reply);
 }
 
-/** Returns the question before one delivery of a lead is retried. `name` is its sink; undefined if the delivery is not known. */
+/** Returns the confirmation for a retry of one delivery of a lead. `name` is the delivery's sink; undefined if it is not known. */
 export function retryOneAsk(lead: string, name: string | undefined, sinks: readonly SinkOverview[]) {
   const sink = sinks.find((one) => one.sink === name);
   return {
@@ -34,7 +34,7 @@ export function retryOneAsk(lead: string, name: string | undefined, sinks: reado
   };
 }
 
-/** Returns why a delivery that is due still waits because of the state of its sink; null if it does not wait. */
+/** Returns a paragraph on why a due delivery waits because of the state of its sink; null if it does not. */
 function waitOf({ sink, state, next_attempt_at: probeAt }: SinkOverview): Content {
   switch (state) {
     case 'healthy':

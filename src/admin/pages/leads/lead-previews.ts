@@ -12,8 +12,8 @@ import { markup } from '../parts/markup.ts';
 type SinkPreviews = LeadPreviews['sinks'][number];
 
 /**
- * Returns the placeholder for what each sink gets, which is the lead's data in another form, with a button that reveals it. The button posts, so
- * that no link or prefetch reveals data.
+ * Returns the section that hides what each sink gets, which is lead data in another form, behind a button. The button posts, so that no link or
+ * prefetch reveals data.
  */
 export function hiddenPreviews(source: string, lead: string): VNode {
   const action = `${leadAddress(source, lead)}/previews`;
@@ -30,7 +30,7 @@ export function hiddenPreviews(source: string, lead: string): VNode {
   </section>`;
 }
 
-/** Returns what each sink would get for a lead now, or why it would not get it. */
+/** Returns the section that shows, for each sink, what it would get for a lead now, or why it would get nothing. Contains personal data. */
 export function shownPreviews({ source, lead_id, sinks }: LeadPreviews): VNode {
   return html`<section id="previews">
     <h2>What each sink gets <small>now, according to the configuration in force</small></h2>
@@ -46,7 +46,7 @@ function tryLink(source: string, lead: string): VNode {
   return html`<a class="button" href=${playgroundAddress({ source, lead })}>Try an expression on this lead</a>`;
 }
 
-/** Returns what one sink would get for a lead, or why it would not get it, with `actions`. Contains personal data. */
+/** Returns a card that shows what one sink would get for a lead, or why it would get nothing, with `actions`. Contains personal data. */
 export function previewCard(preview: SinkPreviews, lead: string, actions: Content = null): VNode {
   const { sink, type, state, reason, note, fields, previews } = preview;
   const isSent = state === 'sent';

@@ -16,7 +16,7 @@ interface TimelineEntry {
   readonly button?: Content;
 }
 
-/** Returns everything that happened to a lead, in order of time. */
+/** Returns a list of everything that happened to a lead, in order of time. */
 export function timeline({ lead, versions, deliveries }: LeadDetail): VNode {
   const show = (version: number) =>
     may('reveal') && versions.length > 1 && revealVersion(lead.source, lead.lead_id, version);

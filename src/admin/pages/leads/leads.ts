@@ -127,7 +127,7 @@ function columnsFor(filtered: ParsedFilter<unknown>): readonly Column<LeadRow>[]
   );
 }
 
-/** Returns how many of the sinks to which the lead was owed have it, and for how many it is dead, with a link to the deliveries if some do not. */
+/** Returns the numbers of sinks that the lead was owed to, that have it, and for which it is dead, linked to its deliveries unless all have it. */
 function deliveredOf({ source, lead_id, sinks, sinks_delivered, sinks_dead }: LeadRow): Content {
   if (sinks === 0) return html`<span class="none">–</span>`;
   const words = `${sinks_delivered} of ${sinks}`;

@@ -153,7 +153,7 @@ function percentiles(p50: number | null, p95: number | null): Content {
   return html`p50 ${printSpan(p50 * 1000)}<br />p95 ${printSpan(p95 * 1000)}`;
 }
 
-/** Returns how many deliveries a sink is owed, and since when, because the percentiles cover only delivered leads. */
+/** Returns a sink's number of pending deliveries and the age of the oldest, because the percentiles cover only delivered leads. */
 function pendingAt(sinks: readonly SinkOverview[], name: string, now: Date): Content {
   const sink = sinks.find((one) => one.sink === name);
   if (!sink || sink.pending === 0) return 0;

@@ -51,7 +51,7 @@ export function confirmAllButton(action: string, label: string): VNode {
   return html`<form method="post" action=${action}><button name="all" value="yes" ...${dialogAttributes(action)}>${label}</button></form>`;
 }
 
-/** Returns the attributes with which a button opens the question in the dialog. A dangerous button also gets its style. */
+/** Returns the attributes with which a button opens the question in the dialog. Styles the button of a dangerous action. */
 export function dialogAttributes(action: string): Record<string, string> {
   return {
     ...(isDangerous(action) && { class: 'danger' }),

@@ -196,7 +196,7 @@ function problemLink(problem: Problem, text: Content): VNode {
   return html`<a href=${`/#${problemId(problem)}`}>${text}</a>`;
 }
 
-/** Returns what a problem is about, and its code in words: `crm (sink held)`. */
+/** Returns the subject of a problem, and its code in words: `crm (sink held)`. */
 function shortName({ about, code }: Problem): string {
   const words = code.replaceAll('_', ' ');
   return about === null ? words : `${about} (${words})`;

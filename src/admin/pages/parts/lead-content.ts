@@ -36,7 +36,7 @@ export function revealVersion(source: string, lead: string, version: number): VN
   </form>`;
 }
 
-/** Returns a lead's content: the changes since the previous version, the fields, the JSON as received, and the answers of destinations. */
+/** Returns the section of a lead's content: the changes since the last version, the fields, the JSON as received, and destinations' answers. */
 export function shownContent(content: LeadContent): VNode {
   const { source, lead_id, version, valid_from, raw, answers } = content;
   return html`<section id="content">
@@ -49,7 +49,7 @@ export function shownContent(content: LeadContent): VNode {
   </section>`;
 }
 
-/** Returns the answers of destinations: personal data, because they may repeat the lead. */
+/** Returns a list of destinations' answers: personal data, because they may repeat the lead. */
 export function answerList(answers: LeadContent['answers']): VNode {
   return html`<ul class="answers">${answers.map(answered)}</ul>`;
 }

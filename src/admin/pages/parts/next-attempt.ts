@@ -9,8 +9,8 @@ type Waiting = Pick<DeliveryRow, 'sink' | 'next_attempt_at' | 'waits_for_batch_u
 type Sink = Pick<SinkOverview, 'sink' | 'state' | 'next_attempt_at'>;
 
 /**
- * Returns why a due delivery still waits: because of the state of its sink, with the time of the next probe, or because its batch is not full yet.
- * Returns undefined if it waits for neither or is not due.
+ * Returns why a due delivery still waits, in words: for its sink, with the time of the next probe, or because its batch is not full yet. Returns
+ * undefined if it waits for neither or is not due.
  */
 export function waitReason(
   { sink: name, next_attempt_at, waits_for_batch_until: until }: Waiting,
@@ -26,7 +26,7 @@ export function waitReason(
   return html`<span>waits for its batch <small class="until">until ${moment(until)} at the latest</small></span>`;
 }
 
-/** Returns when the next attempt of a delivery is due, and whether it is the next probe of one of the sinks. */
+/** Returns the time of a delivery's next attempt, or `due now`. Says if the attempt is the next probe of one of the sinks. */
 export function nextAttempt(
   { sink, next_attempt_at: at }: Waiting,
   now: Date,

@@ -76,7 +76,7 @@ function isHeld({ breaker }: SinkOverview): boolean {
   return breaker !== null && breaker.failed_probes !== null;
 }
 
-/** Returns what happens if the next probe of a held sink becomes due now. */
+/** Returns paragraphs on what happens if the next probe of a held sink is due now. */
 function consequencesOfProbe({ pending, state, next_attempt_at: probeAt }: SinkOverview): Content {
   const others = pending - 1;
   const sent =

@@ -81,7 +81,7 @@ const columns: readonly Column<Attempt>[] = [
 ];
 
 /**
- * Returns when the attempt began. If several attempts share the row because they failed in the same way, returns when the last one began, whose
+ * Returns the start of the attempt. If several attempts share the row because they failed in the same way, returns the start of the last one, whose
  * duration the row shows.
  */
 function lastOf({ started_at, last_started_at }: Attempt): string {

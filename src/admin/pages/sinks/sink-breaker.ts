@@ -8,7 +8,7 @@ import { markup } from '../parts/markup.ts';
 import { table } from '../parts/table.ts';
 import { moment } from '../parts/time-element.ts';
 
-/** Returns the state of a sink's circuit breaker: its failure rate, its limits, its next probe, and how it recovers. */
+/** Returns the section on a sink's circuit breaker: its failure rate, its limits and its next probe. Null if there is none. */
 export function breakerFacts({ breaker, state, next_attempt_at: next }: SinkDetail): Content {
   if (breaker === null) return null;
   const {
@@ -49,7 +49,7 @@ function fact(label: string, value: Content): VNode {
 
 type Hold = SinkDetail['holds'][number];
 
-/** Returns when the sink was held or paused, why, and for how long. */
+/** Returns the table of a sink's holds and pauses, with their lengths and reasons. */
 export function holdTable({ holds, at }: SinkDetail): VNode {
   return html`<section><h2>Held and paused <small>most recent first</small></h2>${table<Hold>({
     name: 'When the sink was held or paused',

@@ -40,7 +40,7 @@ export function backlogTable({ backlog }: SinkDetail): VNode {
 
 type ReasonGroup = SinkDetail['reasons'][number];
 
-/** Returns the dead and the failed deliveries by reason, with links to the deliveries, and actions on all deliveries with the same reason. */
+/** Returns the table of dead and failed deliveries by reason, with links to them, and actions on all deliveries with the same reason. */
 export function reasonTable({ reasons, reasons_complete, sink }: SinkDetail): VNode {
   return html`<section><h2>Dead and failed deliveries by reason</h2>
     ${table<ReasonGroup>({

@@ -28,7 +28,7 @@ export function beganToFailLately({ state, since, at, series }: SinkDetail): boo
 const LABELS: Readonly<Record<Period, string>> = { '1h': '1 hour', '24h': '24 hours', '7d': '7 days' };
 const STEPS: Readonly<Record<Period, string>> = { '1h': '10 minutes', '24h': 'hour', '7d': '6 hours' };
 
-/** Returns what a sink has done in a period: a choice of periods, figures, charts, and attempts by status and by reason. */
+/** Returns the sections on a sink's activity in a period: a choice of periods, figures, charts, and attempts by status and by reason. */
 export function figures(sink: SinkDetail, now: Date): Content {
   return [
     periodChoice(sink),
@@ -63,7 +63,7 @@ function tiles(detail: SinkDetail, now: Date): VNode {
   </dl>`;
 }
 
-/** Returns how long it took to deliver the new leads of the period, counted from when leadsync first saw them. */
+/** Returns a tile with the time taken to deliver the period's new leads after leadsync first saw them. */
 function speedTile({ speed_to_lead: speed }: SinkDetail): VNode {
   const { leads, seen_to_delivered_p50_seconds: p50, seen_to_delivered_p95_seconds: p95 } = speed;
   if (p50 === null || p95 === null) return tile('Speed to lead, p50', '–', 'no new lead delivered');

@@ -25,8 +25,8 @@ export function chosenLead(text: string): ChosenLead | undefined {
 }
 
 /**
- * Returns a choice of recent leads, with those that failed first, and a button that reveals what the sink gets for the chosen lead and what it
- * answered.
+ * Returns the section with a choice of recent leads, failed ones first, and a button that reveals what the sink gets for a lead and the sink's
+ * answers.
  */
 export function hiddenRequest({ sink, recent, recent_failed: failed }: SinkDetail): VNode {
   const action = sinkAction(sink, 'request');
@@ -53,7 +53,7 @@ export function hiddenRequest({ sink, recent, recent_failed: failed }: SinkDetai
   </section>`;
 }
 
-/** Returns what a sink would get for a lead now, and what it answered to the lead's attempts. */
+/** Returns the section with what a sink would get for a lead now, and the sink's answers: personal data. */
 export function shownRequest(
   { sink, recent, recent_failed }: SinkDetail,
   previews: LeadPreviews,
@@ -72,7 +72,7 @@ export function shownRequest(
   </section>`;
 }
 
-/** Returns why the ledger has no answer to a lead. `last` is the last attempt of the lead at the sink; undefined if it is not known. */
+/** Returns a sentence on why the ledger has no answer to a lead. `last` is the lead's last attempt at the sink; undefined if it is not known. */
 function whyNoAnswer(last: SinkDetail['recent'][number] | undefined): string {
   if (last === undefined) return 'The ledger has no answer to this lead.';
   if (last.outcome === 'delivered')

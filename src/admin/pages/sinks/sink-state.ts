@@ -45,7 +45,7 @@ function stateBadge({ state, breaker, delivered, dead, retrying }: SinkOverview)
   );
 }
 
-/** Returns what the state of a sink means and what happens to its leads; null if the sink is healthy. */
+/** Returns a paragraph on the state of a sink and what happens to its leads; null if the sink is healthy. */
 export function stateExplanation(
   { state, reason, since }: SinkOverview,
   rewriteCommands: Site['rewriteCommands'],
@@ -66,7 +66,7 @@ export function stateExplanation(
   }
 }
 
-/** Returns what the reader does about a held sink, and a link to the section of the manual; null if the sink is not held. */
+/** Returns the operator's next step for a held sink, with a link to the section of the manual; null if the sink is not held. */
 export function stepOfHold(problems: Overview['problems'], sink: string): Content {
   const held = problems.find(({ code, about }) => code === 'sink_held' && about === sink);
   if (held === undefined) return null;

@@ -71,7 +71,7 @@ function card(sink: SinkOverview, { now, row, problems, rewriteCommands }: CardP
   </section>`;
 }
 
-/** Returns when leadsync tries the sink next; null if nothing is pending or leadsync does not try the sink. */
+/** Returns the time of the sink's next attempt; false if nothing is pending or leadsync does not try the sink. */
 function nextFact({ state, pending, next_attempt_at: at }: SinkOverview): Content {
   if (at !== null) return fact(state === 'held' ? 'Next probe' : 'Next attempt', moment(at));
   return state === 'healthy' && pending > 0 && fact('Next attempt', 'with the next batch');

@@ -113,7 +113,7 @@ const columns: readonly Column<PollRow>[] = [
 ];
 
 /**
- * Returns how many leads a poll listed, and how many the previous listing had if it was far larger. Returns a dash for a failed or running poll
+ * Returns the number of leads that a poll listed, and that of the previous listing if it was far larger. Returns a dash for a failed or running poll
  * that has counted none, because that does not mean that the listing is empty.
  */
 function listedIn({ status, leads_listed, listed_before: before, problems }: PollRow) {

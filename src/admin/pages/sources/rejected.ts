@@ -112,7 +112,7 @@ function faultOf({ path, reason }: Pick<RejectedRow, 'path' | 'reason'>): Conten
   return html`${path !== '' && html`<code><bdi>${path}</bdi></code> `}<bdi>${reason}</bdi>`;
 }
 
-/** Returns when a poll began that rejected a lead, with a link to the poll. */
+/** Returns the start time of a poll that rejected a lead, linked to the poll. */
 function atPoll(source: string, poll: number, at: string): VNode {
   return html`<a href=${pollAddress(source, poll)}>${moment(at)}</a>`;
 }

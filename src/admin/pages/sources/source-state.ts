@@ -25,7 +25,7 @@ export function sourceBadges({
   );
 }
 
-/** Returns the result of a poll and its problems as labels, which are those of the source while it is the last poll. */
+/** Returns the result of a poll and its problems as labels. The last poll of a source has the source's problems. */
 export function pollBadges({ status, problems, listing_rejected }: PollRow): Content {
   return badges(
     status,
@@ -63,8 +63,7 @@ const POLL_NOW: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns why the last poll of a source failed, since when its polls have failed, and what *Poll now* does about it; null if the last poll did
- * not fail.
+ * Returns a note on why the last poll of a source failed, since when polls have failed, and what *Poll now* does about it; null if it did not fail.
  */
 export function failureNote(
   { error, error_code: code, failing_since: since, ...source }: SourceOverview,
@@ -75,7 +74,7 @@ export function failureNote(
   return html`<small class="until"><bdi>${withLineBreaks(sentence(error ?? ''))}</bdi> Polls have failed since ${moment(since)}${may('poll') && ['. ', html`<em>Poll now</em>`, ` ${POLL_NOW[code ?? ''] ?? 'requests the listing immediately'}`]}${otherwise}.</small>`;
 }
 
-/** Returns when a source is polled next. */
+/** Returns the time until the next poll of a source, in words. */
 export function nextPoll(
   { next_poll_at: at, last_poll_status: last }: Pick<SourceOverview, 'next_poll_at' | 'last_poll_status'>,
   now: Date,
