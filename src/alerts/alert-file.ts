@@ -44,7 +44,7 @@ export function alertFile(dataDir: string): string {
   return join(dataDir, 'alerts.json');
 }
 
-/** Stores the alert state in a file beside the ledger, which still works when the ledger fails. */
+/** Stores the alert state in a file beside the ledger, so that it survives a failing ledger. */
 export class AlertFile implements AlertStore {
   readonly #files: Files;
   readonly #path: string;

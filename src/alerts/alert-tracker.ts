@@ -2,7 +2,7 @@ import { printCount, printMinute } from '../platform/text/human-readable.ts';
 import type { Condition } from './condition.ts';
 import type { Notice } from './notice.ts';
 
-/** Result of evaluating one condition for one source, sink or export, or for leadsync itself. */
+/** Result of evaluating one condition for one source, sink, export or backup, or for leadsync itself. */
 export interface Evaluation {
   readonly condition: Condition;
   readonly about: string | undefined;
@@ -178,8 +178,8 @@ function calmMsOf({ times }: Entry): number {
 }
 
 /**
- * Returns the next notice of a condition if its state stays as it is, and when it is due. The time of the first notice depends on the limit of the
- * condition, which the entry does not contain. Returns undefined if the condition is over.
+ * Returns the kind and due time of a condition's next notice if its state stays as it is. There is no time for the first notice, because it depends
+ * on a limit that the entry does not contain. Returns undefined if the condition is over.
  */
 export function upcomingNotice(
   entry: Entry,
