@@ -28,7 +28,7 @@ export interface AuditLine {
   readonly details: Readonly<Record<string, string | number | boolean>>;
 }
 
-/** Selects at most `limit` lines that are older than the line with the cursor `after`, newest first. */
+/** The page to read: at most `limit` lines, newest first, from the newest or, with `after`, from the line that follows that cursor. */
 export interface AuditRequest {
   readonly limit: number;
   readonly after?: string | undefined;
