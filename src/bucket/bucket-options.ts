@@ -39,7 +39,7 @@ export const accessOptions = {
 /** A bucket, and how to reach it. */
 export type BucketAccess = Readonly<{ bucket: string } & z.output<z.ZodObject<typeof accessOptions>>>;
 
-/** Returns what is wrong with the keys of a bucket; undefined if both are set, or neither. */
+/** Returns the fault of a bucket's keys, as a phrase; undefined if both are set, or neither. */
 export function keyFault(
   keys: Pick<BucketAccess, 'access_key_id' | 'secret_access_key'>,
 ): string | undefined {

@@ -45,8 +45,8 @@ export class ObjectStore {
   }
 
   /**
-   * Stores an object in one request, unless the key is taken. Returns whether it stored the object. A service that does not support
-   * `If-None-Match` replaces an existing object instead.
+   * Stores an object in one request. Returns false if the key is taken. A service that does not support `If-None-Match` replaces an existing object
+   * instead.
    */
   async create(key: string, content: Buffer, sending: Sending): Promise<boolean> {
     if (this.#knowsCondition) {
