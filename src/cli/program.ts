@@ -9,8 +9,8 @@ import { defaultConfigFile } from './shell/default-config.ts';
 import { EXIT_CODE_MEANINGS } from './shell/exit-code.ts';
 
 /**
- * Returns the Commander program for these words. It contains the command that the words name, or every command if they name none. Loads
- * only the commands that will run or whose full help will be shown. The action of a command calls `exit` with its exit code.
+ * Returns the Commander program with the command that `words` name, or with every command if they name none. Loads only the commands that will run or
+ * whose full help will be shown. The action of a command calls `exit` with its exit code.
  */
 export async function program(
   words: readonly string[],

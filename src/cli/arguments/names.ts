@@ -36,7 +36,7 @@ export function requireSink(
     );
 }
 
-/** Refuses an unknown sink, source or export. @throws CommandFailure with the most similar name and the list of names */
+/** Refuses an unknown sink, source, export or backup. @throws CommandFailure with the most similar name and the list of names */
 export function requireName(
   kind: 'sink' | 'source' | 'export' | 'backup',
   name: string | undefined,

@@ -36,7 +36,7 @@ type Options = { json?: boolean; check?: boolean; period?: Period };
 /** The period of `leadsync status SINK`. */
 const DEFAULT_PERIOD = '24h';
 
-/** `leadsync status [SINK]`: shows sources, sinks, backlog, dead letters and problems; or everything about one sink. */
+/** `leadsync status [SINK]`: shows sources, sinks, backlog, dead letters and problems. With SINK, shows everything about one sink. */
 export const command = defineCommand<Options>({
   examples: [
     'leadsync status',

@@ -116,7 +116,7 @@ function withOwedGrouped(entries: readonly TraceEntry[]): TimelineEntry[] {
   });
 }
 
-/** Returns what the deliveries of one version of a lead have in common: all but the sink. */
+/** Returns a key that the deliveries of one version of a lead share: all but the sink. */
 function owedKey({ at, detail, delivery = '' }: TraceEntry): string {
   return [at.getTime(), detail, ...delivery.split(':').slice(1)].join(':');
 }

@@ -13,7 +13,7 @@ export interface Conversation {
   say(text: string): void;
 }
 
-/** Returns what is wrong with an answer, or undefined if it is valid. */
+/** Returns the fault of an answer, or undefined if it is valid. */
 type Validator = (answer: string) => string | undefined;
 
 const TYPES = sinkTypes.map(({ type }) => type);

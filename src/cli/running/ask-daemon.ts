@@ -22,7 +22,7 @@ type Token = LedgerConfig['adminToken'];
 /** The leadsync that a command sends its requests to. */
 export interface DaemonTarget {
   readonly address: Address;
-  /** The instance that has to answer. `none`: a server that names no instance; `any`: every server. */
+  /** The instance that must answer. `none`: a server that names no instance; `any`: every server. */
   readonly instance: string | 'none' | 'any';
 }
 

@@ -9,11 +9,11 @@ export interface ConfirmOptions {
   readonly yes?: boolean;
 }
 
-/** An action that a person has to confirm. */
+/** An action that a person must confirm. */
 export interface Question {
   /** What the action would do, in a sentence without a full stop: `This sends 1,240 leads to crm again`. */
   readonly effect: string;
-  /** Whether a script, which cannot answer, has to confirm with `--yes`. If not, only a person on a terminal is asked. */
+  /** Whether a script, which cannot answer, must confirm with `--yes`. If not, only a person on a terminal is asked. */
   readonly scriptsNeedYes: boolean;
 }
 
@@ -24,7 +24,7 @@ export function canAnswer({ stdin }: Pick<Surroundings, 'stdin'>): boolean {
 
 /**
  * Waits until the action is confirmed: by `--yes`, by a person on the terminal, or because it needs no confirmation in a script. The
- * question goes to standard error, so that standard output stays data. @throws CommandFailure otherwise; nothing was changed
+ * question goes to standard error, so that standard output contains only data. @throws CommandFailure otherwise; nothing was changed
  */
 export async function confirmAction(
   { effect, scriptsNeedYes }: Question,

@@ -10,7 +10,7 @@ const COLUMNS = [
   { head: 'unusable (max.)', align: 'right' },
 ] as const;
 
-/** Returns what a recovery found and did, as text without personal data. */
+/** Returns a report on a recovery, as text without personal data. */
 export function recoveryText(recovery: Recovery): string {
   const { file, damage, recovered, aside } = recovery;
   if (isUndamaged(recovery))

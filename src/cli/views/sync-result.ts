@@ -33,7 +33,7 @@ export class SyncResult {
   }
 }
 
-/** Returns what a poll found: `50 listed, 3 new`. */
+/** Returns the counts of a poll: `50 listed, 3 new`. */
 export function countsOf(poll: PollResult): string {
   const changed = poll.changed > 0 ? `, ${poll.changed} changed` : '';
   const rejected = poll.rejected > 0 ? `, ${poll.rejected} rejected` : '';

@@ -4,7 +4,7 @@ import type { ExportView } from '../../status/export-view.ts';
 import { statusJson } from '../../status/status-json.ts';
 import type { Throughput } from './throughput.ts';
 
-/** Returns what `top` shows as JSON: the status, with the throughput of each sink. Absent values are null. */
+/** Returns the JSON of `top`: the status, with the throughput of each sink. Absent values are null. */
 export function topJson(
   config: LedgerConfig,
   status: LedgerStatus,
