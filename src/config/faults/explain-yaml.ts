@@ -17,7 +17,7 @@ interface Stop {
   readonly below: string;
 }
 
-/** Returns a message about a YAML parser error. Its usual cause is an expression that contains characters with a meaning in YAML. */
+/** Returns a message about a YAML parser error. The usual cause is an expression that contains characters with a meaning in YAML. */
 export function explainYaml(code: ErrorCode, stop: Stop): LineFault {
   const layout = layoutFault(code, stop);
   if (layout) return layout;

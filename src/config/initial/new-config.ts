@@ -63,7 +63,7 @@ export function sinkEntries(
   });
 }
 
-/** Returns the names of the sinks in a new configuration whose destinations `leadsync setup` has to prepare. */
+/** Returns the names of the sinks in a new configuration whose destinations `leadsync setup` must prepare. */
 export function sinksToSetUp(config: string, sinkTypes: readonly SinkType[]): readonly string[] {
   const needing = new Set(sinkTypes.flatMap(({ type, setup }) => (setup.needsSetup ? [type] : [])));
   const entries = config.matchAll(/^ {2}([\w-]+):.*\n {4}type: (\w+)$/gm);
