@@ -288,7 +288,7 @@ export class Daemon {
   }
 }
 
-/** Returns why the ledger cannot be read now; undefined if it can. */
+/** Returns the error because of which the ledger cannot be read now; undefined if it can. */
 async function unreadable(ledger: Ledger): Promise<LedgerError | undefined> {
   try {
     await ledger.listingMark('');

@@ -32,8 +32,8 @@ interface LeadName {
 }
 
 /**
- * Returns what each configured sink would get for a lead. Applies mappings in another process and handles the sinks one after another, so
- * that deliveries wait for the preview of at most one sink.
+ * Returns the previews of a lead for each configured sink. Applies mappings in another process and handles the sinks one after another, so that
+ * deliveries wait for the preview of at most one sink.
  */
 export async function leadPreviews(name: LeadName, context: PreviewParts): Promise<SinkPreviews[]> {
   const previews: SinkPreviews[] = [];
@@ -103,7 +103,7 @@ function tooLargeNote(sink: string, lead: LeadId): string {
 const NO_CONTENT =
   'The ledger has no content of this lead: it was rejected or erased, or `retention` removed its content.';
 
-/** Returns why there is no preview if the mapping process ended without a result. @throws any other error unchanged */
+/** Returns the result for a mapping process that ended without one. @throws any other error unchanged */
 function ended(error: unknown): PreviewResult {
   if (!(error instanceof MappingEnded)) throw error;
   return { withheld: `The mapping could not be shown. ${error.message} ${error.hint}` };
@@ -139,8 +139,8 @@ function cut(text: string): string {
 }
 
 /**
- * Evaluates an expression in another process, for a lead or for the sample lead. `sink` names the sink whose `region` applies and to which
- * the variable `delivery` belongs. @throws RequestError
+ * Evaluates an expression in another process, for a lead or, without `key`, for the sample lead. `sink` supplies the `region` and the variable
+ * `delivery`. A lead of more than 1 MB is refused without a process. @throws RequestError
  */
 export async function tryOnLead(
   request: {

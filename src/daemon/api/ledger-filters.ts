@@ -8,12 +8,12 @@ import type { ActionFilter, SelectedIds } from '../../ledger/contract/ledger-que
 
 /** Turns the filters of pages and API into those of the ledger. */
 
-/** Returns a search for leads. @throws RequestError if its lead id is not one */
+/** Converts a search for leads to one of the ledger. @throws RequestError if `lead` is not a lead id */
 export function searchOf({ lead, since, until, ...search }: LeadSearch) {
   return { ...search, ...timesOf({ since, until }), lead: lead === undefined ? undefined : leadIdOf(lead) };
 }
 
-/** Returns a filter for deliveries. @throws RequestError if its lead id is not one */
+/** Converts a filter for deliveries to one of the ledger. @throws RequestError if `lead` is not a lead id */
 export function filterOf(query: DeliveryFilter & Ids): ActionFilter {
   const { lead, state, since, until, delivered_since, delivered_until, ids, ...filter } = query;
   const delivered = timesOf({ since: delivered_since, until: delivered_until });
@@ -28,7 +28,7 @@ export function filterOf(query: DeliveryFilter & Ids): ActionFilter {
   };
 }
 
-/** Returns a filter for the leads to replay. @throws RequestError if its lead id is not one */
+/** Converts a filter for the leads to replay to one of the ledger. @throws RequestError if `lead` is not a lead id */
 export function choiceOf({ left_out, ...filter }: ReplayFilter & Ids): LeadChoice {
   return { ...filterOf(filter), leftOut: left_out };
 }

@@ -48,7 +48,7 @@ export interface OperationParts {
   readonly mappings: MappingProcess;
   /** Returns the latest log lines, newest first. */
   readonly recentLines: Logger['recent'];
-  /** Returns why leadsync is not ready; empty if it is ready. */
+  /** Returns the reasons why leadsync is not ready; empty if it is. */
   readonly unready: () => Promise<readonly string[]>;
   readonly state: () => Reloader['state'];
   readonly configuration: () => Promise<Configuration>;

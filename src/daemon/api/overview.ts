@@ -21,7 +21,7 @@ const SPEED_MS = 24 * 3_600_000;
 /** What the overview is made of, apart from the ledger. */
 interface OverviewParts {
   readonly parts: Pick<Parts, 'current' | 'clock' | 'exportStates' | 'rewriteCommands' | 'pollFailures'>;
-  /** Returns why leadsync is not ready; empty if it is ready. */
+  /** Returns the reasons why leadsync is not ready; empty if it is. */
   readonly unready: () => Promise<readonly string[]>;
   readonly state: () => Reloader['state'];
 }

@@ -35,9 +35,8 @@ export async function openCarrier(
 }
 
 /**
- * Returns how many batches of a sink may be in flight, and how long a claim leases a batch, in ms. With Redis, the lease covers the wait
- * until the attempt begins. In process, the same commit claims the batch and begins its attempt, so the lease covers the attempt
- * (`attemptMs`).
+ * Returns the maximum number of a sink's batches in flight, and the length of their leases, in ms. With Redis, the lease covers the wait until the
+ * attempt begins. In process, the same commit claims the batch and begins its attempt, so the lease covers the attempt (`attemptMs`).
  */
 export function claimLimits(
   config: { readonly queue: Pick<Config['queue'], 'redis'> },

@@ -12,7 +12,7 @@ interface LoopParts {
   readonly duties: Duties;
 }
 
-/** Runs until it returns or its signal aborts. */
+/** A loop, which runs until it returns or its signal aborts. */
 export type Loop = (signal: AbortSignal) => Promise<void>;
 
 /**

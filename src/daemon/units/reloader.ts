@@ -111,7 +111,7 @@ export class Reloader {
     return this.#loadedStamp;
   }
 
-  /** Returns what a reload would change now, with the plan if `withPlan` is true. Changes nothing. */
+  /** Returns the changes that a reload would make now, with the plan if `withPlan` is true, or the faults. Changes nothing. */
   async preview(withPlan: boolean): Promise<ReloadPreview> {
     const { file } = this.#files;
     try {

@@ -62,8 +62,8 @@ export class Installation {
   }
 
   /**
-   * Returns what a configuration would change, with one sentence for each source, sink and export that it affects. `exact` is a comparison
-   * with the configuration in force; without `exact`, the sentences do not show changed secrets.
+   * Returns the changes that a configuration would make: one sentence for each source, sink and export that it affects. `exact` is a comparison with
+   * the configuration in force; without `exact`, the sentences do not show changed secrets.
    */
   async plan(config: Config, exact?: ConfigChanges): Promise<readonly string[]> {
     // The last declaration comes from the `run` process that this worker serves, so comparing with it would show no change.

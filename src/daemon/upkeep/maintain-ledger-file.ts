@@ -32,7 +32,10 @@ export async function tidyLedger(
   }
 }
 
-/** Records the ledger's progress every 30 s, so that the next start detects an older copy of the ledger even after a kill. */
+/**
+ * Writes the high-water mark every 30 s until `signal` aborts, so that the next start detects an older copy of the ledger even if leadsync was
+ * killed.
+ */
 export async function recordProgress(ledger: LedgerUpkeep, clock: Clock, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await clock.sleep(EVERY_MS, signal);
