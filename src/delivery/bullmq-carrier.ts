@@ -147,7 +147,7 @@ export class BullmqCarrier implements Carrier {
     this.#options.onState({ kind: 'disconnected', reason, hint });
   }
 
-  /** Opens missing queues. The connection has to be ready: a queue that is created earlier fails permanently. */
+  /** Opens missing queues. The connection must be ready: a queue that is created earlier fails permanently. */
   async #openQueues(): Promise<void> {
     for (const { name } of this.#sinks) {
       if (this.#queues.has(name)) continue;

@@ -36,7 +36,7 @@ export interface Carrier {
   close(graceMs: number): Promise<void>;
 }
 
-/** Takes batches off queues. A worker may stall without an error, so a caller that knows of waiting batches has to watch the worker. */
+/** Takes batches off queues. A worker may stall without an error, so a caller that knows of waiting batches must watch the worker. */
 export interface Workers {
   pulse(sink: string): Pulse;
   /** Replaces a sink's worker with a new worker that has its own connection. Does not wait for the old worker to close. */

@@ -112,7 +112,7 @@ function but(warnings: readonly string[]): string {
   return warnings.length > 0 ? `, but ${warnings.join(', and ')}` : '';
 }
 
-/** Returns what is unsuitable about a server, according to its INFO. @throws CarrierUnavailable if it is a replica */
+/** Returns a warning for each unsuitable setting in a server's INFO. @throws CarrierUnavailable if the server is a replica */
 function warningsOf(info: string): string[] {
   if (/^role:slave/m.test(info))
     throw new CarrierUnavailable(

@@ -101,7 +101,7 @@ const CLIENT_CERTIFICATE =
   'Redis may ask for a client certificate: set queue.redis.tls.cert and queue.redis.tls.key, signed by an authority that Redis trusts.';
 
 /**
- * Returns the next step after a failed connection with TLS and without a client certificate. A server that asks for one and gets none closes the
+ * Returns the next step after a failed connection with TLS and without a client certificate. A server that requires one and gets none closes the
  * connection (RFC 8446, section 4.4.2.4), and its alert often arrives too late to be read.
  */
 export function hintWithoutCertificate(code: string): string {

@@ -23,8 +23,8 @@ export class RunningAttempts {
   }
 
   /**
-   * Returns how many times `start` was called for a sink, including calls for attempts that were already running, and how many of its attempts are
-   * running.
+   * Returns `begun`, the number of calls of `start` for a sink, even for attempts that were already running, and `underWay`, the number of the sink's
+   * running attempts.
    */
   of(sink: string): Readonly<{ begun: number; underWay: number }> {
     return this.#countOf(sink);
