@@ -33,12 +33,12 @@ const schema = z.object({
     .optional(),
 });
 
-/** The stored state of a scheduled export, which survives a restart. */
+/** The stored state of a scheduled export or backup, which survives a restart. */
 export type ExportState = Readonly<z.output<typeof schema>>;
 
 const FILE = /^(.+)\.json$/;
 
-/** Stores the state of each export, and locks exports against concurrent runs. */
+/** Stores the state of each export and backup, and locks them against concurrent runs. */
 export interface ExportStates {
   /** The folder on this machine in which exports are made, before they are moved to their destinations. */
   readonly folder: string;

@@ -29,7 +29,7 @@ export type ExportResult =
 const TAKE_BACK_MS = 5_000;
 
 /**
- * Runs an export in a process of its own, so that its CPU time and memory do not affect polls and deliveries. `folder` is the data
+ * Runs an export or backup in a process of its own, so that its CPU time and memory do not affect polls and deliveries. `folder` is the data
  * directory's folder for exports; `niceness` is as in nice(1). Returns every failure of a run as its result.
  */
 export async function runExport(

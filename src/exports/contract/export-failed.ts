@@ -1,6 +1,6 @@
 import { diskFailure } from '../../platform/failures/disk-failure.ts';
 
-/** A scheduled export could not be written or moved to its destination. The message is a plain sentence without secrets. */
+/** An export or a backup could not be written, moved to its destination or read. The message is a plain sentence without secrets. */
 export class ExportFailed extends Error {
   override readonly name = 'ExportFailed';
   /** The next step for the operator. */
@@ -12,7 +12,7 @@ export class ExportFailed extends Error {
   }
 }
 
-/** Returns the error for an export whose name is taken, because two runs began in the same second. */
+/** Returns the error for an export or backup whose name is taken, because two runs began in the same second. */
 export function nameTaken(place: string, cause?: unknown): ExportFailed {
   const message = `${place} already exists and was left as it is.`;
   return new ExportFailed(message, 'A run that begins in a later second gets a different name.', cause);

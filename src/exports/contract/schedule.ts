@@ -1,6 +1,6 @@
 import { wallTime } from '../../platform/time/timezone.ts';
 
-/** The schedule of an export: at an interval, or daily at a time (`HH:MM`) in a time zone. */
+/** The schedule of an export or backup: at an interval, or daily at a time (`HH:MM`) in a time zone. */
 export type ExportSchedule =
   | { readonly everyMs: number }
   | { readonly at: string; readonly timezone: string };

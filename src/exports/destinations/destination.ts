@@ -1,4 +1,4 @@
-/** The destination of a scheduled export. Its constructor opens no connection. */
+/** The destination of an export or backup. Its constructor opens no connection. */
 export interface Destination {
   /** Checks that an export can be stored, and leaves nothing behind. @throws ExportFailed */
   check(signal: AbortSignal): Promise<void>;

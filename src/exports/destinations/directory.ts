@@ -10,7 +10,7 @@ import type { Destination } from './destination.ts';
 /** Exports contain personal data, so only this user and its group may read them. */
 const FOLDER_MODE = 0o750;
 
-/** A folder as the destination of an export. */
+/** A folder as the destination of an export or backup. */
 export class Directory implements Destination {
   readonly #name: string;
   readonly folder: string;

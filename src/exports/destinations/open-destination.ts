@@ -2,7 +2,7 @@ import type { ExportConfig } from '../contract/options.ts';
 import type { Destination } from './destination.ts';
 import { Directory } from './directory.ts';
 
-/** Returns the destination of an export. An export to S3 is first written to `folder`. Loads the AWS SDK only for S3. */
+/** Returns the destination of an export or backup. What goes to S3 is first written to `folder`. Loads the AWS SDK only for S3. */
 export async function openDestination(
   { name, target }: Pick<ExportConfig, 'name' | 'target'>,
   folder: string,

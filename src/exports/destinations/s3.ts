@@ -36,7 +36,7 @@ const UNREADABLE: ReadonlySet<string> = new Set(['AccessDenied', 'Forbidden', 'I
 /** Prefix of files that were downloaded for reading. */
 const READ = /^\.read-[0-9a-f-]{36}-/;
 
-/** A bucket in S3-compatible storage as the destination of exports. Each export is first written to a local folder. */
+/** A bucket in S3-compatible storage as the destination of exports and backups. Each is first written to a local folder. */
 export class S3 implements Destination {
   readonly #name: string;
   readonly #target: S3Target;
