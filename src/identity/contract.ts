@@ -50,9 +50,9 @@ export interface IdentityProvider {
 }
 
 /**
- * Why a login failed: the provider does not answer (`unreachable`), violates OpenID Connect or lacks a feature that leadsync needs (`protocol`),
- * does not accept leadsync as a client (`client`), or refused the person (`declined`); the code was used or has expired (`expired`); the ID
- * token is not valid (`token`); or the token does not name the person (`person`).
+ * Why a login failed. `unreachable`: the provider does not answer. `protocol`: it violates OpenID Connect or lacks a feature that leadsync needs.
+ * `client`: it does not accept leadsync as a client. `declined`: it refused the person. `expired`: the code was used or has expired. `token`: the ID
+ * token is not valid. `person`: the token does not name the person.
  */
 export type LoginFailure =
   | 'unreachable'
