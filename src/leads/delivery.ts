@@ -33,7 +33,7 @@ export interface Delivery {
   readonly raw: string;
   /**
    * The text of the mapping under which an earlier attempt sent the lead, if it differs from the batch's mapping; null if the lead was sent as
-   * received. A repeat under the same id has to have the same content.
+   * received. A repeat under the same id must have the same content.
    */
   readonly formerMapping?: string | null | undefined;
   /** The fields that the sink's mapping computed for the lead; absent if the sink gets the lead as received. */

@@ -43,7 +43,7 @@ export interface Judgement {
   readonly reviveSince: Date | undefined;
 }
 
-/** Returns what the outcomes of an attempt mean. A pure function: the ledger calls it inside the transaction that settles the attempt. */
+/** Judges the outcomes of an attempt. A pure function: the ledger calls it inside the transaction that settles the attempt. */
 export type Judge = (
   sink: string,
   health: SinkHealth,

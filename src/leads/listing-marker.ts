@@ -1,4 +1,4 @@
-/** The listing marker, by which a poll recognises the last complete listing. The ledger stores it without interpreting it. */
+/** The listing marker, by which a poll recognises the last complete listing. The ledger does not interpret the marker. */
 export interface ListingMarker {
   /** The address of the listing. A marker for another address is not used. */
   readonly url: string;

@@ -1,6 +1,6 @@
 import type { LeadId } from './lead.ts';
 
-/** The subject of a privacy request: one lead, or every lead with this email address or phone number. */
+/** The subject of a privacy request: the leads with this id, at most one in each source, or every lead with this email address or phone number. */
 export type Subject =
   | { readonly kind: 'lead'; readonly lead: LeadId }
   | { readonly kind: 'email' | 'phone'; readonly contact: string };
@@ -31,7 +31,7 @@ export interface ErasureCounts {
   readonly attempts: number;
   /** Pending and dead deliveries that became skipped. */
   readonly skipped: number;
-  /** Deliveries that are being attempted now. The erasure has to be repeated after these attempts. */
+  /** Deliveries that are being attempted now. The erasure must be repeated after these attempts. */
   readonly underWay: number;
 }
 

@@ -18,8 +18,8 @@ const ESCAPES = new RegExp(
 const ESCAPE_LENGTH = '\\u0000'.length;
 
 /**
- * Returns a lead's JSON text with U+FFFD in place of NUL and lone surrogates, which PostgreSQL and DuckDB refuse to extract from JSON.
- * Keeps every other character. Returns null if nothing has to be replaced.
+ * Returns a lead's JSON text with U+FFFD in place of NUL and lone surrogates, which PostgreSQL and DuckDB refuse to extract from JSON. Keeps every
+ * other character. Returns null if nothing needs replacing.
  */
 export function safeRaw(raw: string): string | null {
   if (!mayHoldUnstorable(raw)) return null;
