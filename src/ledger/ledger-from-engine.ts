@@ -8,8 +8,8 @@ import type { BegunBatch } from './delivering/settling.ts';
 import type { LedgerEngine } from './engine.ts';
 
 /**
- * Returns a ledger that uses an engine. If the attempt of a batch began when it was claimed, keeps the batch in memory until the caller
- * calls `begin` for that batch.
+ * Returns a ledger that uses an engine. If the attempt of a batch began with the claim, keeps the batch in memory until the caller calls `begin` for
+ * that batch.
  */
 export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; clock: Clock }): Ledger {
   const begun = new BegunAttempts();

@@ -23,13 +23,13 @@ import type { DeliveryRow, LedgerStatus, Upcoming } from './status-rows.ts';
 export interface LedgerPages {
   /** Returns the status of every source and sink that has ever been configured. */
   status(): LedgerStatus;
-  /** Returns what a sink did in a period; undefined if the ledger does not know the sink. */
+  /** Returns the activity of a sink in a period; undefined if the ledger does not know the sink. */
   sinkActivity(sink: string, request: ActivityRequest): SinkActivity | undefined;
   /** Returns the attempts of every sink in a period. Reads only sums: much less than `sinkActivity`. */
   attemptTotals(request: Omit<ActivityRequest, 'stepMs'>): readonly SinkTotals[];
   /** Returns the number of new leads in each of the last hours. */
   newLeads(now: Date, hours: number): readonly { readonly hour: Date; readonly leads: number }[];
-  /** Returns how fast each sink received the leads that were first seen since a given time. */
+  /** Returns the delivery times of each sink for the leads that were first seen since a given time. */
   speed(since: Date): readonly Speed[];
   /** Returns a page of leads. */
   leads(search: LeadSearch, page: Page): Rows<LeadRow>;

@@ -64,7 +64,7 @@ export interface LedgerQueries {
   backlog(): Promise<readonly Backlog[]>;
   /** Returns the status of every source and sink that has ever been configured. */
   status(): Promise<LedgerStatus>;
-  /** Returns what a sink did in a period; undefined if the ledger does not know the sink. */
+  /** Returns the activity of a sink in a period; undefined if the ledger does not know the sink. */
   sinkActivity(sink: string, request: ActivityRequest): Promise<SinkActivity | undefined>;
   /** Returns one page of deliveries, newest first. `before` is the id of the last delivery of the previous page. */
   deliveries(
@@ -136,7 +136,7 @@ export interface LedgerQueries {
   broughtBack(after: number, since: Date, limit: number): Promise<readonly number[]>;
   /** Returns the present state of sinks and sources. */
   overview(): Promise<Overview>;
-  /** Returns what the ledger knows about leads that a destination stores, in the order given. */
+  /** Returns the ledger's facts about leads that a destination stores, in the order given. */
   leadsAtSink(sink: string, leads: readonly LeadKey[]): Promise<readonly LeadAtSink[]>;
   /**
    * Returns up to `limit` leads that are not erased and have numbers above `after`. Each lead has the newest version that was delivered to

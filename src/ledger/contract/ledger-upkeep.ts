@@ -32,13 +32,13 @@ export interface Opening {
 /** Whether overwritten content was removed from the disk, or whether a server will do so. */
 export type Scrubbed = boolean | 'left-to-server';
 
-/** The methods that concern the database file: its identity, damage, other writers, and the write-ahead log. */
+/** The methods that concern the database: its identity, damage, other writers, and the write-ahead log. */
 export interface LedgerUpkeep {
   /** The unique id of this ledger, which never changes while it is open. Consists of letters and digits. */
   readonly id: string;
   readonly opening: Opening;
   /**
-   * Returns why the ledger may be unable to record: the damage to the file or, if there is none, the last transient error of a write.
+   * Returns the error that may keep the ledger from recording: the damage to the file or, if there is none, the last transient error of a write.
    * `startPoll` or `settle` clears that error when it next succeeds. Undefined if there is neither.
    */
   failing(): LedgerError | undefined;

@@ -18,6 +18,6 @@ export interface Ledger
     LedgerQueries,
     LedgerControl,
     LedgerPersons {
-  /** Closes the file. No other method may be called afterwards. */
+  /** Closes the ledger. No other method may be called afterwards. */
   close(): Promise<void>;
 }

@@ -175,7 +175,7 @@ export interface Upcoming {
   readonly settledAt: Date | undefined;
 }
 
-/** Version, sizes and schema of a ledger file. */
+/** Version, sizes and schema of a ledger. */
 export interface DatabaseStats {
   /** The version of SQLite; undefined if the ledger is in PostgreSQL. */
   readonly sqlite: string | undefined;

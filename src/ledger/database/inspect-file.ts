@@ -72,7 +72,7 @@ function schemaNumberIn(file: string): number {
   }
 }
 
-/** The result from the checking process: what is wrong with the file, or the code of the error that prevented the check. */
+/** The result from the checking process: the faults of the file, or the code of the error that prevented the check. */
 export type InspectionResult = { readonly faults: readonly string[] } | { readonly code: string };
 
 /**

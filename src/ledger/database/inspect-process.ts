@@ -16,7 +16,7 @@ const [file = '', how, parent] = process.argv.slice(2);
 endWithParent(Number(parent));
 process.send?.(inspected(), () => process.disconnect());
 
-/** Returns what is wrong with the file. The result names tables, pages and rules, but contains no data. */
+/** Returns the faults of the file. They name tables, pages and rules, but contain no data. */
 function inspected(): InspectionResult {
   let db: Database.Database | undefined;
   try {

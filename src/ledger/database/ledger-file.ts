@@ -55,7 +55,7 @@ export function prepareFile(db: Database.Database): void {
   db.pragma('secure_delete = ON');
 }
 
-/** Returns what identifies a file on this machine; undefined if there is no such file. */
+/** Returns the device and inode number of a file, as one text; undefined if there is no such file. */
 export function fileIdentity(file: string): string | undefined {
   const stat = statSync(file, { bigint: true, throwIfNoEntry: false });
   return stat && `${stat.dev}:${stat.ino}`;
@@ -63,7 +63,7 @@ export function fileIdentity(file: string): string | undefined {
 
 /**
  * Gives a new id to a ledger that was copied or restored from a backup, so that the ledger ignores the jobs that a queue still has for the
- * original. Only for the process that holds the data directory. Returns whether the ledger is a copy.
+ * original. Call it only in the process that holds the data directory. Returns whether the ledger is a copy.
  */
 export function renewIdOfCopy(db: Database.Database, at: Date): boolean {
   const stored = db.prepare<[], string | null>('SELECT file FROM _ledger').pluck().get();
@@ -112,7 +112,7 @@ function birthOf(file: string): bigint | undefined {
   return birthtimeNs === 0n || birthtimeNs === ctimeNs ? undefined : birthtimeNs;
 }
 
-/** Maximum time that `scrub` waits for other connections, in ms. Other writers have to wait for the same time. */
+/** Maximum time that `scrub` waits for other connections, in ms. Other writers must wait for the same time. */
 const SCRUB_MS = 50;
 
 /**

@@ -20,8 +20,8 @@ export function removeLedger(file: string): void {
 
 /**
  * Removes files that killed processes left beside a ledger: an unfinished recovered or restored ledger, which contains personal data, and temporary
- * files of the high-water mark. Only for the process that holds the data directory, because no other process can be writing these files
- * then. Ignores errors.
+ * files of the high-water mark. Call it only in the process that holds the data directory, because no other process can be writing these files
+ * then. Ignores errors of the file system.
  */
 export function removeLeftovers(ledger: string): void {
   try {

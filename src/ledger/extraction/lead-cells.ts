@@ -13,7 +13,7 @@ const LONGEST = 64 * 1024;
 const BEYOND_ORDER = /[\ud800-\uffff]/;
 
 /**
- * Turns a row of `leadRows` into a row of the view `leads`, in place. Returns false if the caller has to read the row from the view
+ * Turns a row of `leadRows` into a row of the view `leads`, in place. Returns false if the caller must read the row from the view
  * instead.
  */
 export type Complete = (row: Cell[]) => boolean;

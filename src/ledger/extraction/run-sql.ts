@@ -11,9 +11,8 @@ const BUSY_MS = 5_000;
 const QUERY = /^(\s|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/|\()*(SELECT|WITH|VALUES|EXPLAIN)\b/i;
 
 /**
- * Runs one query on a ledger over a read-only connection, and passes the result to `use`. Blocks while SQLite searches for the next row, so
- * it has to run in a separate process, which can be killed.
- * @throws QueryRefused, LedgerError
+ * Runs one query on a ledger over a read-only connection, and passes the result to `use`. Blocks while SQLite searches for the next row, so it must
+ * run in a separate process, which can be killed. @throws QueryRefused, LedgerError
  */
 export function runSql(
   file: string,

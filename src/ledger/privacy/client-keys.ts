@@ -40,7 +40,7 @@ export class ClientKeys {
     return rows.length === 0;
   }
 
-  /** Whether keys have to be computed or removed. Only reads, because it is called too often to take the write lock. */
+  /** Whether keys must be computed or removed. Only reads, because it is called too often to take the write lock. */
   isBehind(secret: string | undefined): boolean {
     const fingerprint = fingerprintOf(secret);
     if (this.#sql.keyedWith.get() !== fingerprint) return true;

@@ -2,8 +2,8 @@
 const MAX_BIT = 2 ** 31 - 1;
 
 /**
- * A set of non-negative integers. Takes one bit for each integer up to the largest: about 125 KB for a million. Integers of more than 31 bits take
- * as much as in a `Set`.
+ * A set of non-negative integers. Takes one to two bits for each integer up to the largest: about 130 KB for a million. Integers of more than 31
+ * bits take as much as in a `Set`.
  */
 export class IdSet {
   #bits = new Uint8Array(1024);

@@ -16,7 +16,7 @@ export interface PendingRow {
 }
 
 /**
- * Returns what the judge gets to know of the deliveries of a batch, in their order. `now` is the ledger's time, in ms since 1970.
+ * Returns the facts about a batch's deliveries for the judge, in their order. `now` is the ledger's time, in ms since 1970.
  * @throws Error if the sink did not return one outcome per delivery
  */
 export function attemptedDeliveries(

@@ -25,7 +25,7 @@ export type LostBatch =
   | { readonly kind: 'split' }
   | { readonly kind: 'delay'; readonly delayMs: number; readonly reason: string };
 
-/** Returns what happens to a batch whose last `lost` attempts were lost; undefined if it is attempted again as it is. */
+/** Returns the treatment of a batch whose last `lost` attempts were lost; undefined if it is attempted again as it is. */
 export function afterLosses(lost: number, deliveries: number): LostBatch | undefined {
   if (lost < LOST_BEFORE_SPLIT) return undefined;
   if (deliveries > 1) return { kind: 'split' };
@@ -36,7 +36,7 @@ export function afterLosses(lost: number, deliveries: number): LostBatch | undef
 }
 
 /**
- * Returns how many of the next `places` batches carry the newest leads while a backlog drains, and what to pass as `before` the next time.
+ * Returns the number `turns` of the next `places` batches that carry the newest leads while a backlog drains, and `next`, the next `before`.
  * @param before the number of batches since the last turn of the newest leads
  */
 export function turnsOfNewest(before: number, places: number, window: number) {

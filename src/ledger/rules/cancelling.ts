@@ -7,7 +7,7 @@ export const CHUNK = 300;
 export interface ReplayedRow {
   delivery_no: number;
   batch_no: number | null;
-  /** Whether an attempt is in progress, or the batch may have arrived and so has to stay the same batch. */
+  /** Whether an attempt is in progress, or the batch may have arrived and must stay the same batch. */
   attempted: 0 | 1;
   /** Whether the sink would have been owed this version without the replay. */
   needed: 0 | 1;
@@ -21,7 +21,7 @@ export function isCancellable({ attempted, needed }: ReplayedRow): boolean {
   return attempted === 0 && needed === 0;
 }
 
-/** Returns what a step does, or would do, with the deliveries that it read. */
+/** Returns the result of a step that has read these deliveries, whether or not it changes them. */
 export function totalsOf(rows: readonly ReplayedRow[]): CancelStep {
   return {
     cancelled: rows.filter(isCancellable).length,

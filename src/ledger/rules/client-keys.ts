@@ -7,7 +7,7 @@ export const KEYED_ROWS = 250;
 /** Maximum total length of these versions, in UTF-16 code units. The last version may exceed it. */
 export const KEYED_CHARACTERS = 4_000_000;
 
-/** Returns what shows whether keys were computed with a secret, without revealing it; null if there is no secret. */
+/** Returns a fingerprint of a secret, which does not reveal the secret; null if there is none. */
 export function fingerprintOf(secret: string | undefined): string | null {
   return secret === undefined ? null : keyed(secret, 'fingerprint');
 }

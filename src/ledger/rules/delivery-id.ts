@@ -19,7 +19,7 @@ interface DeliveryId {
   readonly reissued: number;
 }
 
-/** Returns the parts of a delivery's id; undefined if the text is not one. No engine stores the id as a whole. */
+/** Returns the parts of a delivery's id; undefined for any other text. No engine stores the id as a whole. */
 export function parseDeliveryId(id: string): DeliveryId | undefined {
   const match =
     /^([^:]+):([^:]+):(\d{1,19}):(\d{1,9}):([0-9a-f]{8})(?::(?:r(\d{1,15})|(erased)))?(?::m(\d{1,9}))?$/.exec(

@@ -1,7 +1,7 @@
 import type { DestinationRecord } from '../../leads/outcome.ts';
 import type { DeliveryRow } from '../contract/status-rows.ts';
 
-/** A delivery as a row from SQLite. */
+/** A delivery as a row of the ledger's database. */
 export interface RawDelivery {
   delivery_no: number;
   delivery: string;
@@ -31,7 +31,7 @@ export interface MadeAttempts {
   readonly last_ms: number | null;
 }
 
-/** Converts a row from SQLite to a `DeliveryRow`. */
+/** Converts a row of the database to a `DeliveryRow`. */
 export function toDeliveryRow(row: RawDelivery, attempts: MadeAttempts): DeliveryRow {
   const { made, answered, last_status, last_ms } = attempts;
   return {

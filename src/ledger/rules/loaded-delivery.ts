@@ -29,7 +29,7 @@ export interface DeliveryRow {
   unsure: 0 | 1;
   /** Whether the delivery shows how fast new leads are delivered. */
   is_new_lead: 0 | 1;
-  /** The number of the mapping to use: that of an earlier attempt if the delivery has to keep it, otherwise that of the batch. */
+  /** The number of the mapping to use: that of an earlier attempt if the delivery must keep it, otherwise that of the batch. */
   mapping_no: number | null;
   batch_mapping_no: number | null;
   /** Whether the delivery needs a new id, because a request with the present id had another mapping. */

@@ -32,13 +32,13 @@ export interface RejectedFound {
   readonly lead: LeadKey | undefined;
 }
 
-/** Returns which leads of these versions belong to the person. */
+/** Returns the person's leads among these versions. */
 export function leadsOf(rows: readonly VersionRow[], subject: Subject): Chunk<LeadKey> {
   const found = rows.filter(({ raw }) => matchesPerson(raw, subject));
   return { found: found.map(({ source, id }) => ({ source, leadId: BigInt(id) })), next: rows.at(-1)?.no };
 }
 
-/** Returns which of these rejected leads belong to the person. */
+/** Returns the rejected leads of the person among these. */
 export function rejectedOf(rows: readonly RejectedRow[], subject: Subject): Chunk<RejectedFound> {
   const found = rows.filter(({ raw }) => matchesPerson(raw, subject));
   return {

@@ -6,7 +6,7 @@ import { hasResultCondition, type ResultParameters, resultParameters } from './r
 export interface ReplaySelection extends Period {
   readonly source: string | null;
   readonly leftOut: boolean;
-  /** Conditions, all of which one of the lead's deliveries to the sink has to meet; undefined if there are none. */
+  /** Conditions, all of which one of the lead's deliveries to the sink must meet; undefined if there are none. */
   readonly result?: ResultParameters | undefined;
   /** The current versions of the leads with the requested ids; undefined if no ids were given. */
   readonly versions?: readonly number[] | undefined;
@@ -22,7 +22,7 @@ export interface StoredReplay {
   chosen: string | null;
 }
 
-/** Returns what a replay of a choice selects. `versions` are those of the leads with the choice's ids. */
+/** Returns the selection of a replay. `versions` are those of the leads with the choice's ids. */
 export function selectionFor(choice: LeadChoice, versions: readonly number[] | undefined): ReplaySelection {
   const { source, since, until, leftOut = false, states } = choice;
   return {
@@ -34,7 +34,7 @@ export function selectionFor(choice: LeadChoice, versions: readonly number[] | u
   };
 }
 
-/** Returns what a stored replay selects. */
+/** Returns the selection of a stored replay. */
 export function selectionOf({ source, since, until, left_out, chosen }: StoredReplay): ReplaySelection {
   const more = chosen === null ? {} : (JSON.parse(chosen) as Pick<ReplaySelection, 'result' | 'versions'>);
   return { source, since, until, leftOut: left_out === 1, ...more };

@@ -38,7 +38,7 @@ export function bringsBack({ states, delivery, ids }: ActionFilter): boolean {
   return delivery !== undefined || (ids !== undefined && ids.deliveries.length > 0);
 }
 
-/** Returns what an action on deliveries in these states selects. A delivery that is named by its id may be in any state. */
+/** Returns the selection of an action on deliveries in these states. A delivery that is named by its id may be in any state. */
 export function selectedBy({ ids, ...filter }: ActionFilter, states: readonly SelectedState[]): Selected {
   const named = filter.states ? { ...filter, states } : filter;
   if (ids === undefined)

@@ -19,7 +19,7 @@ export function sampleOf(first: number, last: number): number[] {
   return Array.from({ length: Math.ceil(versions / step) }, (_, n) => Math.floor(first + n * step));
 }
 
-/** Returns how fast the leads that arrived at a sink were delivered. */
+/** Returns the delivery times of the leads that arrived at a sink. */
 export function speedOf(sink: string, arrivals: readonly Arrival[]): Speed {
   const created = arrivals.flatMap((row) => (row.created === null ? [] : [row.delivered - row.created]));
   return {

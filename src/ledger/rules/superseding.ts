@@ -85,7 +85,7 @@ interface NewestPlan {
   readonly owe: OwedAs | undefined;
 }
 
-/** Returns what `oweNewest` does for a sink that subscribes to these events. docs/decisions/0012 gives the reasons. */
+/** Returns the plan of `oweNewest` for a sink that subscribes to these events. docs/decisions/0012 gives the reasons. */
 export function planNewest(events: readonly LeadEvent[], versionNo: number, facts: NewestFacts): NewestPlan {
   const { last } = facts;
   const isOwed = last?.version_no === versionNo;
@@ -137,13 +137,16 @@ export function leftOutEvent(
   return arrived === undefined && (events.includes('created') || !asks) ? 'created' : 'updated';
 }
 
-/** What a backfill does with a lead: it owes the newest version in place of older ones, or owes or skips it as this event. */
+/**
+ * What a backfill does with a lead. `newest`: owes the newest version in place of older ones. `owe`: owes it as a delivery of `event`. `skip`:
+ * records a skipped delivery of `event`, with the reason.
+ */
 export type BackfillPlan =
   | { readonly kind: 'newest' }
   | { readonly kind: 'owe'; readonly event: LeadEvent }
   | { readonly kind: 'skip'; readonly event: LeadEvent; readonly reason: string };
 
-/** Returns what a backfill of a sink does with a lead; undefined if it does nothing. */
+/** Returns the plan of a sink's backfill for a lead; undefined if it does nothing. */
 export function planBackfill(
   { events, backfill }: { readonly events: readonly LeadEvent[]; readonly backfill: boolean },
   last: LastDelivery | undefined,

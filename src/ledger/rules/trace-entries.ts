@@ -59,7 +59,7 @@ export function traceOf(
   return entries.sort((a, b) => a.at.getTime() - b.at.getTime());
 }
 
-/** Returns when a lead was rejected, and when it became valid. */
+/** Returns the entries for a lead's rejection and, if there was one, its later recording. */
 export function rejectedEntries(row: TracedRejection): TraceEntry[] {
   const shared = { sink: undefined, delivery: undefined, answer: undefined };
   const why = row.path ? `${row.path}: ${row.reason}` : row.reason;
@@ -72,7 +72,7 @@ export function rejectedEntries(row: TracedRejection): TraceEntry[] {
   ];
 }
 
-/** Returns when a version was listed. */
+/** Returns the entry for the listing of a version. */
 export function versionEntry(row: TracedVersion): TraceEntry {
   return {
     at: new Date(row.valid_from),
@@ -84,7 +84,7 @@ export function versionEntry(row: TracedVersion): TraceEntry {
   };
 }
 
-/** Returns how an attempt ended. */
+/** Returns the entry for the end of an attempt. */
 export function attemptEntry({ ref, ...row }: TracedAttempt): TraceEntry {
   return {
     at: new Date(row.started_at + row.duration_ms),
@@ -117,8 +117,7 @@ function owed(row: DeliveryRow): TraceEntry {
 }
 
 /**
- * Returns how a delivery ended or what it waits for. Returns nothing for a delivered delivery, because its attempt says that it was
- * delivered.
+ * Returns the entry for the end of a delivery, or for what it waits for. Returns nothing for a delivered delivery, because its attempt has an entry.
  */
 function ended(row: DeliveryRow, sinkRow: TracedSink | undefined): TraceEntry[] {
   const { sink, delivery, state } = row;
@@ -135,7 +134,7 @@ function waitsFor(nextAttemptAt: Date, sink: TracedSink | undefined): string {
   return `next attempt ${nextAttemptAt.toISOString()}`;
 }
 
-/** Returns how many consecutive attempts failed in the same way, and when the last of them began; undefined for a single attempt. */
+/** Returns a phrase with the number of attempts that failed in the same way, and the start of the last; undefined for a single attempt. */
 function repeatsOf({ times, last_at }: { times: number; last_at: number | null }): string | undefined {
   return last_at === null
     ? undefined

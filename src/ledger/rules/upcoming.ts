@@ -21,7 +21,7 @@ export interface OwedRow extends VersionRow {
   state: DeliveryState;
   reason: string | null;
   settled_at: number | null;
-  /** Whether the delivery has to keep the mapping of an earlier attempt, and the text of that mapping; null if the lead was sent as received. */
+  /** Whether the delivery must keep the mapping of an earlier attempt, and the text of that mapping; null if the lead was sent as received. */
   keeps_mapping: 0 | 1;
   mapping: string | null;
 }

@@ -68,7 +68,7 @@ export function requireCurrentSchema(db: Database.Database): void {
 
 /**
  * Upgrades a ledger to this version's schema. Makes a copy first, then applies all missing migrations and recreates the views in one
- * transaction. Only for the process that holds the data directory. Returns undefined if the ledger is new or already has this schema.
+ * transaction. Call it only in the process that holds the data directory. Returns undefined if the ledger is new or already has this schema.
  */
 export function migrate(db: Database.Database): Upgrade | undefined {
   const from = schemaNumber(db);

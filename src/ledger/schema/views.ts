@@ -62,7 +62,7 @@ export const IS_NEW_LEAD = `(d.event = 'created' AND d.replay = 0 AND NOT ${back
 export const deliveryId = `(coalesce(s.named, s.sink) || ':' || v.source || ':' || v.id || ':' || v.version || ':' || substr(v.hash, 1, 8) || CASE WHEN d.event = 'erased' THEN ':erased' WHEN d.replay THEN ':r' || d.replay ELSE '' END || iif(d.reissued, ':m' || d.reissued, ''))`;
 
 /**
- * Whether every later attempt of the delivery `d` has to use the mapping of an earlier attempt, because a request with that mapping has
+ * Whether every later attempt of the delivery `d` must use the mapping of an earlier attempt, because a request with that mapping has
  * carried the delivery's id.
  */
 export const KEEPS_MAPPING = '(d.unsure_at IS NOT NULL OR d.bound = 1)';
