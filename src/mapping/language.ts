@@ -97,7 +97,7 @@ interface OwnFunction {
   readonly result: string;
   /** Signatures in CEL. A function that may find nothing returns `dyn`, because CEL's null has a type of its own. */
   readonly signatures: readonly string[];
-  /** Returns what is wrong with a constant argument; undefined if nothing is. `args` has undefined for each argument that is not constant. */
+  /** Returns the fault of a constant argument, as a phrase; undefined if none has one. `args` has undefined for arguments that are not constant. */
   readonly fault?: (args: readonly (string | undefined)[], parts: LanguageParts) => string | undefined;
   // biome-ignore lint/suspicious/noExplicitAny: the signature above types the arguments
   readonly call: (parts: LanguageParts) => (...args: any[]) => unknown;

@@ -141,8 +141,8 @@ export class Mapping {
   }
 
   /**
-   * Returns what the sink gets for a delivery. Calls `onEvaluated` after each expression, with the option that contains it, except for the first
-   * lead, whose expressions take longer because they run for the first time.
+   * Applies the mapping to a delivery. Calls `onEvaluated` after each expression, with the option that contains it, except for the first lead, whose
+   * expressions take longer because they run for the first time.
    */
   map(delivery: Delivery, onEvaluated?: OnEvaluated): Mapped {
     const evaluated = this.#isWarm ? onEvaluated : undefined;

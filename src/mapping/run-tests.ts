@@ -20,7 +20,7 @@ export interface TestFailure {
   readonly at?: FailurePlace | undefined;
 }
 
-/** Runs the tests of a mapping. Returns what differs; an empty array if every test passes. */
+/** Runs the tests of a mapping. Returns the differences; an empty array if every test passes. */
 export function runTests(mapping: Mapping, tests: readonly MappingTest[]): readonly TestFailure[] {
   return tests.flatMap((test, index) =>
     differences(test, mapping.map(sampleDelivery(test.lead, test.event)), mapping.columns ?? []).map(

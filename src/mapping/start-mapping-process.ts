@@ -32,7 +32,7 @@ export interface MappingJobs {
   };
 }
 
-/** A job as a message. The key of `hash` is plain text, because it is sent between processes; it is never stored. */
+/** A job as a message. The key of `hash` is in plain text, because the message is sent between processes; it is never stored. */
 export type MappingJob = { readonly clientKey: string | undefined } & (
   | ({ readonly kind: 'map' } & MappingJobs['map']['job'])
   | ({ readonly kind: 'try' } & MappingJobs['try']['job'])
