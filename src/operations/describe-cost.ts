@@ -27,7 +27,7 @@ export function describeOwed(leads: number, cost: BackfillCost, quota: Quota | u
   return `${owed}, ${costs}.`;
 }
 
-/** Returns what a backfill costs, as a phrase: `about 540,000 tokens: 9 days at 60,000 a day, if nothing else uses them`. */
+/** Returns the cost of a backfill, as a phrase: `about 540,000 tokens: 9 days at 60,000 a day, if nothing else uses them`. */
 export function describeBackfill(cost: BackfillCost): string {
   const { unit, amount, daily_limit: limit } = cost;
   if (limit === undefined)

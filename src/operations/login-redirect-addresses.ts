@@ -5,7 +5,7 @@ import { hostAndPort } from '../platform/http/address.ts';
 /** Addresses of the admin server, as its configuration names them. */
 export type AdminAddresses = Pick<Config, 'admin' | 'adminHosts' | 'publicUrl'>;
 
-/** Returns a sentence with the addresses that have to be registered at the OpenID provider. */
+/** Returns a sentence with the addresses that must be registered at the OpenID provider. */
 export function addressesToRegister(config: AdminAddresses): string {
   const origins = loginOrigins(config);
   const redirects = origins.map((origin) => origin + CALLBACK_PATH).join(' and ');

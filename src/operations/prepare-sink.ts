@@ -14,7 +14,7 @@ interface Parts {
  * Finds what the destination of a configured sink lacks, and passes it to `use` while the sink is open. Passes undefined if destinations of
  * its type need no preparation. The sink may be disabled.
  * @throws SinkUnavailable
- * @throws Error if the sink does not exist, which the caller must check
+ * @throws Error if the sink does not exist; the caller must check that first
  */
 export function withMissingParts<Result>(
   config: Pick<Config, 'sinks' | 'clientKey'>,
@@ -34,7 +34,7 @@ export function withMissingParts<Result>(
 /**
  * Returns the fields of the destination of a configured sink; undefined if destinations of its type have no list of fields.
  * @throws SinkUnavailable
- * @throws Error if the sink does not exist, which the caller must check
+ * @throws Error if the sink does not exist; the caller must check that first
  */
 export function fieldsOfDestination(
   config: Pick<Config, 'sinks'>,

@@ -10,7 +10,7 @@ import type { Clock } from '../platform/time/clock.ts';
 import type { Preview } from '../sinks/sink.ts';
 import { openSink } from './opening/open-sinks.ts';
 
-/** What a sink would send for a delivery, with the fields that its mapping produces from the lead; or why it would send nothing. */
+/** What a sink would send for a delivery, with the fields that its mapping produces, or the reason why it would send nothing. */
 export type PreviewResult =
   | { readonly previews: readonly Preview[]; readonly fields: MappedFields | undefined }
   | { readonly withheld: string };
@@ -21,7 +21,7 @@ export type ApplyMapping = (
   ofSink: Pick<Batch, 'mapping' | 'sink'>,
 ) => MappedOne | Promise<MappedOne>;
 
-/** Returns what a sink would send for a delivery now, as a batch of one. Sends nothing. @throws the errors of `map` */
+/** Returns the preview of a delivery, as a batch of one. Sends nothing. @throws the errors of `map` */
 export async function preview(
   config: SinkConfig,
   delivery: Delivery,
@@ -46,7 +46,7 @@ export async function preview(
   }
 }
 
-/** Returns why a sink does not get a lead, whatever its mapping does with the lead; undefined if the sink gets the lead. */
+/** Returns the reason why a sink does not get a lead, whatever its mapping does; undefined if the sink gets the lead. */
 export function notOwed({ state, reason }: Upcoming, { events, backfill }: SinkConfig): string | undefined {
   if (state === 'skipped') return reason ?? 'no reason was recorded';
   if (state !== undefined) return undefined;

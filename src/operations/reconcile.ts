@@ -110,7 +110,7 @@ async function readHeld(
   return { rows, foreign, duplicates: duplicates.size };
 }
 
-/** Returns why a lead is foreign; undefined if it is not. An owed lead is not foreign, because it may have arrived without acknowledgement. */
+/** Returns why a lead is foreign, as a sentence; undefined if it is not. An owed lead is not, because it may have arrived without acknowledgement. */
 function whyForeign({ lead, erased, delivered, owed }: LeadAtSink): string | undefined {
   if (lead === undefined) return 'The ledger does not know it.';
   if (erased) return 'It was erased.';

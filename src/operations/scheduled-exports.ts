@@ -36,7 +36,7 @@ export interface ExportParts {
   readonly niceness: number;
 }
 
-/** Returns the last configurations of the exports, for `planOf`. */
+/** Returns the last configurations of the exports and backups, for `planOf`. */
 export async function lastExports(states: ExportStates): Promise<{ name: string; config: string }[]> {
   const names = await states.names().catch(() => []); // each export reports an unusable folder itself
   const read = await Promise.all(
@@ -48,8 +48,8 @@ export async function lastExports(states: ExportStates): Promise<{ name: string;
 }
 
 /**
- * Returns exports that are no longer configured but have written files, which may still exist. `place` is where the last run wrote;
- * undefined if the state of the export cannot be read. @throws the error from Node if the folder of states cannot be read
+ * Returns exports and backups that are no longer configured but have written files, which may still exist. `place` is where the last run wrote;
+ * undefined if the stored state cannot be read. @throws the error from Node if the folder of states cannot be read
  */
 export async function formerExports(
   exports: readonly ExportConfig[],
@@ -89,8 +89,8 @@ export function reportExports(emit: Emit, clock: Clock): OnRunEnd {
 }
 
 /**
- * Runs every export and backup when it is due, one at a time, until the signal aborts. Exports that were due while leadsync was not running
- * run once after the start. Failed exports are retried with back-off. Also runs those that `requested` names, and removes their names from it.
+ * Runs every export and backup when it is due, one at a time, until the signal aborts. One that was due while leadsync was not running runs once
+ * after the start. A failed one is retried with back-off. Also runs those in `requested`, and removes their names from it.
  */
 export async function exportOnSchedule(
   exportsNow: () => readonly ExportConfig[],
@@ -118,7 +118,7 @@ export async function exportOnSchedule(
   }
 }
 
-/** Runs an export now and stores its result. */
+/** Runs an export or backup now and stores its result. */
 export async function exportOnce(
   config: ExportConfig,
   parts: ExportParts,

@@ -16,7 +16,7 @@ export interface SinkTestResult extends TestResult {
 
 /**
  * Sends one test event through a configured sink, whether the sink is enabled or not. Does not use the ledger.
- * @throws Error if the sink does not exist, which the caller must check
+ * @throws Error if the sink does not exist; the caller must check that first
  */
 export async function testSink(
   { sinks, clientKey, publicUrl }: Pick<Config, 'sinks' | 'clientKey' | 'publicUrl'>,
@@ -39,7 +39,10 @@ export async function testSink(
   }
 }
 
-/** Returns the test batch with the values from the sink's mapping, whatever `where` says; or a sentence if an expression fails for the test lead. */
+/**
+ * Returns the test batch with the values from the sink's mapping, whatever `where` says. If an expression fails for the test lead, returns a
+ * sentence.
+ */
 function mapTest(
   batch: Batch,
   { mapping: definition }: SinkConfig,

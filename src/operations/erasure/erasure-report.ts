@@ -40,7 +40,7 @@ export function ledgerReport(
   };
 }
 
-/** Returns the report on a destination that leadsync cannot delete from: whether it accepted `lead.erased`, or what an operator must do there. */
+/** Returns the report on a destination that leadsync cannot delete from: that it accepted `lead.erased`, or the operator's next step. */
 export function destinationReport(
   sink: SinkConfig,
   all: readonly SinkErasure[],

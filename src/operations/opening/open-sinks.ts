@@ -39,7 +39,7 @@ export function openSink(sink: SinkConfig, clock: Clock, publicUrl: PublicUrl = 
   });
 }
 
-/** Returns why a sink does not accept `erased` events; undefined if it does. */
+/** Returns why a sink does not accept `erased` events, as sentences; undefined if it does. */
 function erasedRefusal({ type: { type, defaults } }: SinkConfig): string | undefined {
   if (defaults.events.includes('erased')) return undefined;
   return `A ${type} sink does not take \`lead.erased\`. An earlier sink of this name delivered the lead to another destination: ask the operator of that destination to erase it.`;
