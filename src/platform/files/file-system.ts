@@ -198,7 +198,7 @@ function makeOneSync(path: string, mode: number): void {
   if (isPrivate(mode)) giveToParentOwner(path);
 }
 
-/** Whether only the owner may use a file of this mode. Such a file has to belong to the user that leadsync runs as. */
+/** Whether only the owner may use a file of this mode. Such a file must belong to the user that leadsync runs as. */
 function isPrivate(mode: number): boolean {
   return (mode & 0o077) === 0;
 }

@@ -6,8 +6,8 @@ const WRITE = 0o2;
 const ENTER = 0o1;
 
 /**
- * Returns what users other than the owner and group may do with a file or folder. Empty if it is missing, or if such users cannot enter
- * one of its parents.
+ * Returns the rights of users other than the owner and group to a file or folder. Empty if it is missing, or if such users cannot enter one of its
+ * parents.
  */
 export function rightsOfOthers(path: string): ReadonlySet<'read' | 'write' | 'enter'> {
   try {

@@ -6,9 +6,9 @@ export interface RetryAfterHeaders {
 }
 
 /**
- * Returns the wait in a Retry-After header (RFC 9110, section 10.2.3), in ms from now: 0 for a date in the past, undefined if unreadable. A
- * date is a time of the server's clock, so it is compared with the Date header of the same answer, or with `now` if that header is
- * unreadable. The caller has to limit the wait.
+ * Returns the wait in a Retry-After header (RFC 9110, section 10.2.3), in ms from now: 0 for a date in the past, undefined if unreadable. A date is a
+ * time of the server's clock, so it is compared with the Date header of the same answer, or with `now` if that header is unreadable. The caller must
+ * limit the wait.
  */
 export function readRetryAfter({ retryAfter, date }: RetryAfterHeaders, now: Date): number | undefined {
   const text = retryAfter?.trim();

@@ -13,7 +13,7 @@ export function isSmtpUrl(text: string): boolean {
 
 /**
  * Returns a transport to the server of an SMTP URL. It opens a connection for each mail. Each step up to the server's greeting may take `timeoutMs`.
- * The caller has to limit the later steps, because the transport closes a connection only after twice that time without data. With a password, the
+ * The caller must limit the later steps, because the transport closes a connection only after twice that time without data. With a password, the
  * transport requires STARTTLS unless the server is on this machine.
  */
 export async function openTransport(

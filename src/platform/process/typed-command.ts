@@ -8,13 +8,13 @@ export function typedCommand(env: Environment): string {
   return env['LEADSYNC_COMMAND'] || NAME;
 }
 
-/** Returns how users start the daemon: LEADSYNC_START, such as `systemctl start leadsync`. Undefined means `leadsync run`. */
+/** Returns the command with which users start the daemon: LEADSYNC_START, such as `systemctl start leadsync`. Undefined means `leadsync run`. */
 export function startCommand(env: Environment): string | undefined {
   return env['LEADSYNC_START'] || undefined;
 }
 
 /**
- * Rewrites the commands in the text, which are between backticks, to what users have to type: in a checkout, `leadsync status` becomes `npm run -s
+ * Rewrites the commands in the text, which are between backticks, to what users must type: in a checkout, `leadsync status` becomes `npm run -s
  * leadsync -- status`.
  */
 export function rewriteCommands(text: string, env: Environment): string {

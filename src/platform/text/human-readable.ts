@@ -30,7 +30,7 @@ export function printMomentAndAge(at: Date, now: Date): string {
   return `${printMoment(at)} (${printAge(at, now)})`;
 }
 
-/** Whether a time has come, or comes within a second, so that `in 0 s` would be its distance from now. */
+/** Whether a time has come or is less than a second away. `printAge` would show the latter as `in 0 s`. */
 export function isDueNow(at: Date, now: Date): boolean {
   return at.getTime() - now.getTime() < 1000;
 }
