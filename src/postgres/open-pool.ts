@@ -51,7 +51,7 @@ function startupOptions(settings: Readonly<Record<string, string>>): string {
     .join(' ');
 }
 
-/** Returns the host and port of a server's address for log lines, without the user and password. */
+/** Returns the host and port of a server's address, without the user and password. */
 export function hostOf(address: string): string {
   const url = new URL(address);
   return url.host || url.searchParams.get('host') || 'its default address';
