@@ -27,7 +27,7 @@ export interface Mirror {
   /** Upserts rows by their keys. Returns the number of rows that the destination refused; all other rows were written. */
   write(ledger: string, table: string, rows: readonly HistoryRow[], signal: AbortSignal): Promise<number>;
   /**
-   * Returns the former names under which the destination still has these sinks. The caller then has to write the deliveries of these sinks
+   * Returns the former names under which the destination still has these sinks. The caller must then write the deliveries of these sinks
    * again.
    */
   formerNames(

@@ -111,11 +111,11 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
     region: string | undefined,
   ): Readonly<Record<string, StandardField>>;
   /**
-   * Returns how much of the destination's daily limit new leads use, in batches of at most `batchMax` leads. Absent if destinations of this type
-   * have no such limit.
+   * Returns the share of the destination's daily limit that new leads use, in batches of at most `batchMax` leads. Absent if destinations of this
+   * type have no such limit.
    */
   leadCost?(options: z.output<Options>, batchMax: number): LeadCost;
-  /** Returns what a successful `Sink.check` has shown, as a sentence. It says that nothing was sent, where the check sends nothing. */
+  /** Returns a sentence on what a successful `Sink.check` has shown. The sentence says that nothing was sent, where the check sends nothing. */
   checked(options: z.output<Options>): string;
   /** What only `Sink.test`, and not `Sink.check`, can show about a destination of this type, as a phrase: `whether …`. */
   readonly shownByTest?: string;
@@ -128,7 +128,7 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
   readonly place?: readonly string[];
   /** Returns a sentence for each option that is valid but probably a mistake. The sentences contain no secrets. */
   warnings?(options: z.output<Options>): readonly string[];
-  /** Returns what is wrong with options that are each valid on their own. `perLead` contains the names of those options in `perLead` that are set. */
+  /** Returns the faults in options that are each valid on their own. `perLead` contains the names of those options in `perLead` that are set. */
   faults?(options: z.output<Options>, perLead: ReadonlySet<string>): readonly OptionFault[];
   readonly defaults: SinkDefaults;
   /** Returns the defaults that differ for a sink with these options, which are as written in the configuration and not validated. */

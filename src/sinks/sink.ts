@@ -15,8 +15,8 @@ export interface Sink {
    */
   check(signal: AbortSignal, columns?: readonly MappedColumn[]): Promise<void>;
   /**
-   * Returns what the destination lacks for deliveries with these fields, in the order in which the parts have to be created. Absent if
-   * destinations of this type need no preparation.
+   * Returns the parts that the destination lacks for deliveries with these fields, in the order of their creation. Absent if destinations of this
+   * type need no preparation.
    * @throws SinkUnavailable
    */
   missingParts?(signal: AbortSignal, columns?: readonly MappedColumn[]): Promise<readonly MissingPart[]>;
@@ -35,12 +35,12 @@ export interface Sink {
    * @throws SinkUnavailable
    */
   test(batch: Batch, signal: AbortSignal): Promise<TestResult>;
-  /** Returns what `deliver` would send for this batch now, as built by the same code, with secrets masked. Sends nothing. */
+  /** Returns previews of what `deliver` would send for this batch now, as built by the same code, with secrets masked. Sends nothing. */
   preview(batch: Batch): readonly Preview[];
   close(): Promise<void>;
   /**
-   * Returns how much of its daily limit the destination reported as used in its last answer; undefined before the first answer. Absent if the
-   * destination has no such limit or does not report it.
+   * Returns the use of the destination's daily limit according to its last answer; undefined before the first answer. Absent if the destination has
+   * no such limit or does not report it.
    */
   quota?(): Quota | undefined;
   /** The mirror; undefined if it is off or the destination can hold only leads. */
@@ -51,7 +51,7 @@ export interface Sink {
    */
   storedLeads?(signal: AbortSignal): AsyncIterable<StoredLead>;
   /**
-   * Returns what the destination stores, in any version, about the person with this email address or phone number. A lead may be returned
+   * Returns the keys of what the destination stores, in any version, about the person with this email address or phone number. A lead may be returned
    * more than once. Absent if the destination cannot be searched. @throws SinkUnavailable
    */
   findPerson?(subject: Subject, signal: AbortSignal): Promise<Person>;

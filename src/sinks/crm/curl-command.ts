@@ -1,6 +1,6 @@
 /**
- * Returns a request as a shell command. It prints the answer, and ends the script with curl's exit code if the request fails. `header` may refer
- * to a shell variable. The address and the body must not contain single quotes.
+ * Returns a request as a shell command. The command prints the answer, and ends the script with curl's exit code if the request fails. `header` may
+ * refer to a shell variable. The address and the body must not contain single quotes.
  */
 export function curlCommand(address: string, header: string, body: object): string {
   const json = `-H 'Content-Type: application/json' '${address}' -d '${JSON.stringify(body)}'`;

@@ -1,6 +1,6 @@
 /**
- * Returns the last lines of a CRM's entry in a first configuration. `region` is the country of phone numbers without a country code. If it is
- * undefined, its line is a comment.
+ * Returns the last lines of a CRM's entry in a first configuration. `region` is the country of phone numbers without a country code; without it, the
+ * line of `region` is a comment.
  */
 export function crmLines(region: string | undefined): string {
   const line = `${region === undefined ? '# ' : ''}region: ${region ?? 'AU'}`.padEnd(33);

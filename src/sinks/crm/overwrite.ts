@@ -4,14 +4,14 @@ import type { BatchLead } from './batch-leads.ts';
 export type Overwrite = 'never' | 'empty' | 'always';
 
 /**
- * Returns which values leadsync may write to the existing record of a lead. If the batch delivers the lead as new again, leadsync
- * at most fills empty values, because people may have edited the record since.
+ * Returns the values that leadsync may write to the existing record of a lead. If the batch delivers the lead as new again, leadsync at most fills
+ * empty values, because people may have edited the record since.
  */
 export function overwriteOf({ mayCreate }: Pick<BatchLead, 'mayCreate'>, overwrite: Overwrite): Overwrite {
   return mayCreate && overwrite === 'always' ? 'empty' : overwrite;
 }
 
-/** Returns those of the wanted values that have to be written to an existing record. */
+/** Returns those of the wanted values that must be written to an existing record. */
 export function changesOf<Value extends string | number | boolean>(
   existing: Readonly<Record<string, unknown>>,
   wanted: Readonly<Record<string, Value>>,

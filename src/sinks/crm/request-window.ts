@@ -13,7 +13,7 @@ export interface RequestLimit {
   readonly perMs: number;
 }
 
-/** What an answer says about the limit: how many more requests the service allows in the current period. */
+/** The limit that an answer reports, and the number of requests that the service still allows in the current period. */
 export interface LimitSaid extends RequestLimit {
   readonly remaining: number;
 }

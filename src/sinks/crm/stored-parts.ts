@@ -15,7 +15,7 @@ export class StoredParts {
     return { ...limits, onStored: () => this.note() };
   }
 
-  /** Returns what a failure means for the leads: even if the failed request sent no data from them, an earlier request may have. */
+  /** Returns the failure as it affects the leads: even if the failed request sent no data from them, an earlier request may have. */
   judge(failure: SinkUnavailable): SinkUnavailable {
     if (!this.#areThere || !failure.unsent || failure instanceof LeaseOver) return failure;
     const { message } = failure;

@@ -3,7 +3,7 @@ import { networkFailure } from '../../platform/failures/network-failure.ts';
 import { DeadlinePassed } from '../../platform/time/deadline.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 
-/** What was known when sending an email failed. */
+/** The facts about an email that could not be sent. */
 export interface SendFailure {
   readonly error: unknown;
   /** Whether leadsync ended the attempt. */
@@ -52,7 +52,7 @@ export function judgeSmtpError(host: string, failure: SendFailure): Refused | Si
   });
 }
 
-/** Returns what the server permanently refuses because of the lead; undefined if the lead is not at fault. */
+/** Returns the server's permanent refusal because of the lead, as a phrase; undefined if the lead is not at fault. */
 function refusalOf(command: string, responseCode: number, response: string): string | undefined {
   if (responseCode < 500) return undefined;
   if (command === 'DATA') return 'refused the email';
@@ -64,7 +64,7 @@ function refusalOf(command: string, responseCode: number, response: string): str
   return isMailbox ? 'refused every recipient' : undefined;
 }
 
-/** Returns what an answer to a command means, and the next step. */
+/** Returns the meaning of an answer to a command, and the next step. */
 function failureOf(command: string): [what: string, hint: string] {
   if (command.startsWith('AUTH'))
     return ['does not accept the user or the password', 'Correct them in `server`.'];

@@ -77,7 +77,7 @@ export const execOptions = z.strictObject({
 /** The options of an exec sink, validated. */
 export type ExecOptions = z.output<typeof execOptions>;
 
-/** Returns what is wrong with the combination of options. */
+/** Returns the faults in the combination of options. */
 export function optionFaults({ config, speaks }: ExecOptions): readonly OptionFault[] {
   if (config === undefined || speaks === 'singer') return [];
   return [

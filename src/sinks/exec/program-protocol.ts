@@ -2,7 +2,7 @@
 export interface ProgramProtocol {
   /** Yields the lines, without line breaks. Creates each line only when it is requested. */
   lines(): Iterable<string>;
-  /** What the program has to write to standard output after the leads; undefined if its exit code is enough. */
+  /** What the program must write to standard output after the leads; undefined if its exit code is enough. */
   readonly wants: Acknowledgement | undefined;
 }
 

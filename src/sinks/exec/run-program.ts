@@ -23,7 +23,7 @@ interface RunLimits {
   readonly onLine?: ((line: string) => void) | undefined;
 }
 
-/** Time between SIGTERM and SIGKILL if leadsync stops, in ms: an aborted attempt has to end within half a second. */
+/** Time between SIGTERM and SIGKILL if leadsync stops, in ms: an aborted attempt must end within half a second. */
 const STOP_GRACE_MS = 300;
 /** Maximum number of bytes of standard error to keep. */
 const MAX_STDERR = 8 * 1024;

@@ -5,8 +5,8 @@ import type { Acknowledgement, ProgramProtocol, ProtocolForm } from './program-p
 import { type Cell, type Stream, streamsOf } from './singer-streams.ts';
 
 /**
- * Returns what a Singer target reads (https://github.com/singer-io/getting-started/blob/master/docs/SPEC.md, version 0.3.0): a SCHEMA per
- * stream, a RECORD per row, and one STATE. The target repeats the value of the STATE when it has stored everything before it.
+ * Returns the protocol of Singer targets (https://github.com/singer-io/getting-started/blob/master/docs/SPEC.md, version 0.3.0): a SCHEMA per stream,
+ * a RECORD per row, and one STATE. The target repeats the value of the STATE when it has stored everything before it.
  */
 export function singerProtocol(batch: Batch, form: ProtocolForm): ProgramProtocol {
   const state = stateOf(batch.deliveries);
@@ -78,7 +78,7 @@ function schemaOf({ columns, key }: Stream, form: ProtocolForm): string {
   return `{"type":"object","properties":{${properties.join(',')}}}`;
 }
 
-/** Returns the schema of a column. Every column outside the key is nullable, because a target has to accept a lead without a value for it. */
+/** Returns the schema of a column. Every column outside the key is nullable, because a target must accept a lead without a value for it. */
 function propertyOf({ type }: Column, isNullable: boolean, { ids }: ProtocolForm): string {
   const of = (name: string) => (isNullable ? `"type":["null","${name}"]` : `"type":["${name}"]`);
   switch (type) {

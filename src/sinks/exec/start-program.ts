@@ -5,7 +5,7 @@ import type { Duplex, Readable, Writable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import type { Secret } from '../../platform/options/secret.ts';
 
-/** A program, and how it has to run. */
+/** A program, and the settings of its run. */
 export interface Program {
   /** The absolute path of the program. */
   readonly file: string;
@@ -75,8 +75,8 @@ const UNKNOWN_CODE = 255;
 const SIGNALLED = 128;
 
 /**
- * Starts a program. Its input ends when the caller ends `stdin`. The caller has to read both outputs.
- * @throws the error from Node.js if no process can be started
+ * Starts a program. Its input ends when the caller ends `stdin`. The caller must read both outputs. @throws the error from Node.js if no process can
+ * be started
  */
 export async function startProgram(program: Program): Promise<StartedProgram> {
   const { file, args, cwd, env, config } = program;

@@ -46,8 +46,8 @@ export function withoutLease(stop: AbortSignal): CallLimits {
 }
 
 /**
- * The answer is longer than leadsync reads. The server may have carried out the request. A request for fewer records gets a shorter answer, so
- * the caller splits the request and repeats it.
+ * The answer is longer than leadsync reads. The server may have carried out the request. A request for fewer records gets a shorter answer, so the
+ * caller splits and repeats the request.
  */
 export class AnswerTooLong extends SinkUnavailable {}
 

@@ -60,7 +60,7 @@ export class AccountLimits {
   }
 }
 
-/** Returns what the headers of an answer say about the limit; NaN where they say nothing (https://developers.hubspot.com/docs/api/usage-details). */
+/** Returns the limit in the headers of an answer; NaN for what they lack (https://developers.hubspot.com/docs/api/usage-details). */
 function limitSaid(answer: Answer): LimitSaid {
   return {
     requests: numberIn(answer, 'max'),

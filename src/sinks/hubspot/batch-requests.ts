@@ -33,8 +33,8 @@ interface Sending {
 }
 
 /**
- * Sends items in requests of at most 100. If HubSpot refuses a request because of one item, if the answer is too long, or if it leaves open which
- * items are at fault, splits the items until the item at fault is alone. Yields each answer with its items, or the fault of an item. @throws
+ * Sends items in requests of at most 100. If HubSpot refuses a request because of one item, or if the answer is too long or leaves open which items
+ * are at fault, splits the items until the item at fault is alone. Yields each answer with its items, or the fault of an item. @throws
  * SinkUnavailable
  */
 export async function* inParts<Item, Result>(

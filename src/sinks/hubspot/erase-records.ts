@@ -29,7 +29,7 @@ interface Erasing {
   /** Undefined if there are only contacts. */
   readonly object: RecordObject | undefined;
   readonly limits: CallLimits;
-  /** Returns where people find a record. */
+  /** Returns the record as people find it. */
   readonly refOf: (object: ObjectName, record: HubSpotRecord) => DestinationRecord;
 }
 

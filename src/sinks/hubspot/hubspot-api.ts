@@ -131,7 +131,8 @@ export class HubSpotApi {
   }
 
   /**
-   * Links contacts to records, by the default association. Safe to repeat. Returns why a link was not created, by the id of the record.
+   * Links contacts to records, by the default association. Safe to repeat. Returns the faults of the links that were not created, by the id of the
+   * record.
    * @throws SinkUnavailable
    */
   async associate(
@@ -257,7 +258,7 @@ export class HubSpotApi {
   }
 }
 
-/** Returns the path of a request for an object. */
+/** Returns the API path for an object type, such as `contacts`, followed by `rest`. */
 export function objectPath(object: ObjectName, rest: string): string {
   return `/crm/objects/${VERSION}/${object}/${rest}`;
 }

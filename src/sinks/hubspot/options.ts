@@ -126,7 +126,7 @@ export function fieldFault(
   return `is a property of a ${first}, and the sink's \`object\` is \`${options.object}\``;
 }
 
-/** Returns how to write a property whose prefix is wrong. */
+/** Returns the phrase that corrects a property with a wrong prefix. */
 function rightForm(prefix: string, name: string): string {
   if (/^contacts?$/i.test(prefix)) return `: a property of the contact has no prefix, \`${name}\``;
   const [, object] = /^(deal|lead)s?$/i.exec(prefix) ?? [];

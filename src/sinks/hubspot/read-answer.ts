@@ -37,7 +37,7 @@ export interface BatchAnswer {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Parses an answer as a JSON object. Returns undefined if it is not one, for example a proxy's error page. */
+/** Parses an answer as a JSON object. Returns undefined for anything else, such as a proxy's error page. */
 export function readBody({ text }: Answer): Json | undefined {
   try {
     return objectOf(JSON.parse(text ?? ''));
@@ -46,7 +46,7 @@ export function readBody({ text }: Answer): Json | undefined {
   }
 }
 
-/** Returns what a body says about the records of a batch; undefined if it is not the answer to a batch. */
+/** Returns the records and faults in a body; undefined if it is not the answer to a batch. */
 export function readBatch(body: Json): BatchAnswer | undefined {
   if (!Array.isArray(body['results'])) return undefined;
   const records = listOf(body['results']).flatMap((result) => {

@@ -115,7 +115,7 @@ export function recordInputs(
 }
 
 /**
- * Returns the enquiries whose deal has to be linked to the contact: each new deal, and each deal that an earlier attempt may have created without
+ * Returns the enquiries whose deal must be linked to the contact: each new deal, and each deal that an earlier attempt may have created without
  * a link. Leaves out deals that are updated or replayed and deals that have any contact, because people may have changed the links.
  * @throws SinkUnavailable
  */

@@ -118,7 +118,7 @@ export class Cluster {
     this.#pausedUntil.set(hostAndPort(leader), untilMs);
   }
 
-  /** Returns what an error code of `produce` means for records. */
+  /** Judges an error code of `produce`, for the records of a partition. */
   judge(leader: BrokerAddress, { topic, partition, code }: PartitionAnswer, bytes?: number) {
     if (isStale(code)) this.#topics.forget(topic);
     return judgeCode(hostAndPort(leader), code, { topic, partition }, this.#settings.login, bytes);

@@ -41,7 +41,7 @@ const MAY_HAVE_ARRIVED = new Set([
   'NETWORK_EXCEPTION',
 ]);
 
-/** Codes after which leadsync has to ask again which broker leads which partition. */
+/** Codes after which leadsync must ask again which broker leads which partition. */
 const STALE = new Set([
   'UNKNOWN_TOPIC_OR_PARTITION',
   'UNKNOWN_TOPIC_ID',
@@ -89,7 +89,7 @@ export function codeText(code: number): string {
   return code === 0 ? 'NONE' : (protocolErrorsCodesById[code] ?? `error ${code}`);
 }
 
-/** Returns what an error code in an answer means for records, or the failure for the caller to throw. `bytes` is the size of a single record. */
+/** Returns the outcome of records for an error code in an answer, or the failure for the caller to throw. `bytes` is the size of a single record. */
 export function judgeCode(
   origin: string,
   code: string,

@@ -81,7 +81,7 @@ export const kafkaOptions = z.strictObject({
 /** The options of a kafka sink after validation. */
 export type KafkaOptions = z.output<typeof kafkaOptions>;
 
-/** Returns what is wrong with the combination of options. */
+/** Returns the faults in the combination of options. */
 export function optionFaults(options: KafkaOptions, perLead: ReadonlySet<string>): readonly OptionFault[] {
   const { create, partitions, tls, tls_certificate, tls_key, username, password, tombstones } = options;
   const faults: OptionFault[] = [];

@@ -52,7 +52,7 @@ export class Preparation {
     this.#columns = new Map();
   }
 
-  /** Returns what the database lacks for deliveries with these fields. @throws SinkUnavailable */
+  /** Returns the parts that the database lacks for deliveries with these fields. @throws SinkUnavailable */
   async missingParts(
     signal: AbortSignal,
     columns: readonly MappedColumn[] = [],

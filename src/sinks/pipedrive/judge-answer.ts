@@ -36,7 +36,7 @@ const BLOCK_MS = 3_600_000;
 const TOKEN_HINT =
   'Put a valid API token into `token`: Pipedrive shows it under Personal preferences, API. A new token invalidates the old one.';
 
-/** Returns what an unsuccessful answer means for the record. @throws SinkUnavailable for a fault that the next lead would also have */
+/** Judges an unsuccessful answer about a record. @throws SinkUnavailable for a fault that the next lead would also have */
 export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addressee): RecordFault {
   const { httpStatus } = answer;
   const body = readBody(answer);

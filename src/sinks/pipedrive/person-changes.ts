@@ -11,7 +11,7 @@ const TYPED: ReadonlySet<string> = new Set(['varchar', 'varchar_auto', 'text', '
 /** Maximum number of characters of a value in a note. */
 const MAX_UNHELD = 2_000;
 
-/** Returns those of the wanted values that have to be written to a record. Never changes the fields `kept`. */
+/** Returns those of the wanted values that must be written to a record. Never changes the fields `kept`. */
 export function recordChanges(
   held: { readonly own: Json; readonly custom: Json },
   wanted: Parts,
@@ -29,7 +29,7 @@ export function recordChanges(
   return { own: changes(held.own, wanted.own), custom: changes(held.custom, wanted.custom) };
 }
 
-/** Returns those of the wanted values that have to be written to a person. Keeps the email addresses and phone numbers that the person has. */
+/** Returns those of the wanted values that must be written to a person. Keeps the email addresses and phone numbers that the person has. */
 export function personChanges(
   held: Json,
   { email, wanted, overwrite }: { email: string | undefined; wanted: Parts; overwrite: Overwrite },
@@ -49,7 +49,7 @@ export function personChanges(
   return { own: { ...changes.own, ...contacts }, custom: changes.custom };
 }
 
-/** Returns what the client typed in an enquiry but the person does not have. `person` is the person as stored after the write. */
+/** Returns the values that the client typed in an enquiry but the person does not have. `person` is as stored after the write. */
 export function unheldOf(
   person: Json,
   { person: values }: Pick<Enquiry, 'person'>,

@@ -182,7 +182,7 @@ export class PipedriveApi {
   }
 }
 
-/** Returns what the headers of an answer say about the limit; NaN where they say nothing. */
+/** Returns the limit in the headers of an answer; NaN for what they lack. */
 function limitSaid(answer: Answer): LimitSaid {
   return {
     requests: numberIn(answer, 'x-ratelimit-limit'),

@@ -25,7 +25,7 @@ export interface PipedriveFault {
 
 const CODE = /[0-9a-f]{40}/;
 
-/** Parses an answer as a JSON object. Returns undefined if it is not one, for example a proxy's error page. */
+/** Parses an answer as a JSON object. Returns undefined for anything else, such as a proxy's error page. */
 export function readBody({ text }: Pick<Answer, 'text'>): Json | undefined {
   try {
     return objectOf(JSON.parse(text ?? ''));

@@ -206,13 +206,13 @@ export class EnquiryWriter {
   }
 }
 
-/** Returns what a failure means for an enquiry. An enquiry whose record was already created has arrived, at least in part. */
+/** Returns the outcome of an enquiry after a failure. An enquiry whose record was already created has arrived, at least in part. */
 function outcomeOf(error: SinkUnavailable, { recordId }: Enquiry, isUnderWay: boolean): Enquiry['outcome'] {
   if (recordId !== undefined) return { ...error.toOutcome(), unsent: false, mayHaveArrived: true };
   return (isUnderWay ? error : error.beforeSending()).toOutcome();
 }
 
-/** Returns where people find a record. */
+/** Returns a record with its address in Pipedrive. */
 export function refOf(
   { origin }: { readonly origin: string },
   object: RecordOwner | 'person',

@@ -15,8 +15,8 @@ interface Filling {
 const FOUND =
   'A duplicate rule found the person: leadsync filled the lead that the rule found, and created no other.';
 /**
- * Returns what to write from an enquiry to the lead that a duplicate rule found. Values that differ from those of the lead are added to its
- * description, once, so that the phone number of a second enquiry, for example, is not lost.
+ * Returns the changes to the lead that a duplicate rule found for an enquiry, with a remark. Values that differ from those of the lead are added to
+ * its description, once, so that the phone number of a second enquiry, for example, is not lost.
  */
 export function mergeIntoMatch(
   enquiry: Enquiry,

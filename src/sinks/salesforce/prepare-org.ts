@@ -21,8 +21,8 @@ const ADMINISTER =
   'Give the user of the app the permissions Customize Application, and Manage Profiles and Permission Sets.';
 
 /**
- * Returns what deliveries need and an org lacks: custom fields, and a permission set. Salesforce hides a field from a user without permission for
- * it, so that it seems not to exist.
+ * Returns the parts that deliveries need and an org lacks: custom fields, and a permission set. Salesforce hides a field from a user without
+ * permission for it, so that the field seems not to exist.
  * @throws SinkUnavailable
  */
 export async function missingInOrg(

@@ -21,7 +21,7 @@ type Json = Readonly<Record<string, unknown>>;
 
 const ID = /^[0-9A-Za-z]{15}(?:[0-9A-Za-z]{3})?$/;
 
-/** Parses an answer as a JSON object. Returns undefined if it is not one, for example a proxy's error page. */
+/** Parses an answer as a JSON object. Returns undefined for anything else, such as a proxy's error page. */
 export function readBody(answer: Answer): Json | undefined {
   return objectOf(parse(answer));
 }

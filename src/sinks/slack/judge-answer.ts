@@ -88,7 +88,7 @@ export function readApiAnswer({ text }: Answer): ApiAnswer | undefined {
   }
 }
 
-/** Returns what an answer from `chat.postMessage` means. `refOf` names the message that Slack created. */
+/** Judges an answer from `chat.postMessage`. `refOf` names the message that Slack created. */
 export function judgePosted(
   origin: string,
   answer: Answer,
@@ -108,7 +108,7 @@ export function apiFailure(origin: string, answer: Answer): SinkUnavailable {
   return unavailable(origin, answer, String(body.error ?? 'no error'));
 }
 
-/** Returns what the answer from an incoming webhook means. The answer is one word of plain text. */
+/** Judges the answer from an incoming webhook, which is one word of plain text. */
 export function judgeWebhook(origin: string, answer: Answer): Judged {
   const { httpStatus } = answer;
   const word = (answer.text ?? '').trim();

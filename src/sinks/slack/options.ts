@@ -46,10 +46,7 @@ export const slackOptions = z.strictObject({
     .describe("The address of Slack's Web API, for use with `token`."),
 });
 
-/**
- * Returns what is wrong with the combination of options: exactly one of `token` and `url` is required, and only `token` allows a choice of
- * channels.
- */
+/** Returns the faults in the combination of options: exactly one of `token` and `url` is required, and only `token` allows a choice of channels. */
 export function optionFaults(
   { token, url }: z.output<typeof slackOptions>,
   perLead: ReadonlySet<string>,

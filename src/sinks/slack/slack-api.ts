@@ -22,7 +22,7 @@ const NOT_ALLOWED = new Set([
   'unknown_method',
 ]);
 
-/** Whose token it is, according to `auth.test`. */
+/** The owner and the scopes of a token, according to `auth.test`. */
 export interface TokenFacts {
   /** The address of the workspace, without a trailing slash; undefined if Slack does not report it. */
   readonly teamUrl: string | undefined;

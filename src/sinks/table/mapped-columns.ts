@@ -2,8 +2,8 @@ import type { Batch } from '../../leads/delivery.ts';
 import type { MappedColumn, MappedValue } from '../../leads/mapped-fields.ts';
 
 /**
- * The column for the JSON of leads as received, in a batch that also contains mapped leads. Such leads were first sent before their sink had a
- * mapping.
+ * Name of the column for the JSON of leads as received, in a batch that also contains mapped leads. The leads as received were first sent before
+ * their sink had a mapping.
  */
 export const AS_RECEIVED = '_leadsync_raw';
 

@@ -110,7 +110,7 @@ const CONNECTION: Readonly<Record<string, { what: string; hint: string }>> = {
   },
 };
 
-/** Returns what an error from the server or the connection means; `what` names the statement or lead. Does not interpret the message. */
+/** Judges an error from the server or the connection; `what` names the statement or lead. Does not interpret the message. */
 export function judgeError(called: Called, error: unknown, what: string): Judged {
   const { where } = called;
   if (error instanceof NotWritten) {

@@ -33,7 +33,7 @@ const MAX_NAME = 64;
 /** Names that InnoDB reserves (MySQL manual, "InnoDB Limits", and "InnoDB Full-Text Indexes"). */
 const RESERVED: ReadonlySet<string> = new Set(['db_row_id', 'db_trx_id', 'db_roll_ptr', 'fts_doc_id']);
 
-/** Returns why a field cannot be a column of `leads`; undefined if it can. MySQL ignores case in column names. */
+/** Returns why a field cannot be a column of `leads`, as a phrase; undefined if it can. MySQL ignores case in column names. */
 export function fieldFault(name: string): string | undefined {
   const key = name.toLowerCase();
   if (Object.hasOwn(leadColumns, key)) return 'is a column that leadsync writes itself';

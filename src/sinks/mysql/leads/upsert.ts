@@ -19,8 +19,8 @@ const changing = names.filter(
 
 /**
  * Upserts leads and their answers inside the caller's transaction; a lead may occur only once. Does not overwrite a stored row that has newer
- * content, nor the column of a field that the given lead lacks. Writing the same leads again changes only `_leadsync_synced_at`.
- * @throws NotWritten, TooLarge, or the error from the server; the caller then has to roll back
+ * content, nor the column of a field that the given lead lacks. Writing the same leads again changes only `_leadsync_synced_at`. @throws NotWritten,
+ * TooLarge, or the error from the server; the caller must then roll back
  */
 export async function upsert(
   session: Session,

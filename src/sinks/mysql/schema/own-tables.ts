@@ -55,7 +55,7 @@ export function ownTables(database: string, prefix: string): OwnTables {
   };
 }
 
-/** Returns the statement that creates a table. It does nothing if the table exists. */
+/** Returns the statement that creates a table unless it exists. */
 export function createStatement({ name, sql, columns, key }: OwnTable): string {
   const relation = relations.find((one) => one.name === name);
   const means = new Map(relation?.columns.map((column) => [column.name, column.means]));

@@ -4,7 +4,7 @@ import type { LeadColumn } from '../../table/lead-row.ts';
 const TEXT = 'longtext CHARACTER SET utf8mb4';
 /** Type for text that programs write, which is compared exactly. */
 const EXACT_TEXT = `${TEXT} COLLATE utf8mb4_bin`;
-/** Type for the name of a source. A column in a primary key has to have a maximum length; the configuration allows 63 characters. */
+/** Type for the name of a source. A column in a primary key must have a maximum length; the configuration allows 63 characters. */
 const SOURCE = 'varchar(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin';
 
 /** The columns of `leads` that leadsync writes, with their types. The server sets `_leadsync_synced_at`. */

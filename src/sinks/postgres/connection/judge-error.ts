@@ -37,7 +37,7 @@ const HINTS: Readonly<Record<string, string>> = {
   '57P': 'Start the server again, unless it restarts by itself.',
 };
 
-/** Returns what an error from PostgreSQL or the connection means; `what` names the statement or lead. Does not interpret the message. */
+/** Judges an error from PostgreSQL or the connection; `what` names the statement or lead. Does not interpret the message. */
 export function judgeError(where: string, error: unknown, what: string): Judged {
   if (error instanceof NotWritten) {
     const reason = `${where} did not write the lead to ${error.table} and reported no error: a trigger or rule on that table discards it or changes its key. Change or drop that trigger or rule.`;

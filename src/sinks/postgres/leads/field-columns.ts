@@ -32,7 +32,7 @@ const MAX_NAME_BYTES = 63;
 /** Columns that every PostgreSQL table has (manual, "System Columns"). */
 const SYSTEM_COLUMNS: ReadonlySet<string> = new Set(['tableoid', 'xmin', 'cmin', 'xmax', 'cmax', 'ctid']);
 
-/** Returns why a field cannot be a column of `leads`; undefined if it can. */
+/** Returns why a field cannot be a column of `leads`, as a phrase; undefined if it can. */
 export function fieldFault(name: string): string | undefined {
   if (Object.hasOwn(leadColumns, name)) return 'is a column that leadsync writes itself';
   if (SYSTEM_COLUMNS.has(name)) return 'is a column that PostgreSQL keeps for itself';

@@ -18,7 +18,7 @@ export interface MappedRow extends LeadRow {
 /**
  * Upserts rows inside the caller's transaction; a lead may occur only once. Does not overwrite a stored row that has newer content, nor the
  * column of a field that the given row lacks. Writing the same rows again changes only `_leadsync_synced_at`.
- * @throws NotWritten, or the error from PostgreSQL; the caller then has to roll back
+ * @throws NotWritten, or the error from PostgreSQL; the caller must then roll back
  */
 export async function upsert(
   client: ClientBase,

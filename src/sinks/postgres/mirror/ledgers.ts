@@ -8,7 +8,7 @@ export interface LedgerNumber {
   readonly isOneOfSeveral: boolean;
 }
 
-/** Returns the number of a ledger, and assigns one to a new ledger. The schema has to be the `search_path`. */
+/** Returns the number of a ledger, assigning one to a new ledger, and whether the schema has other ledgers. The `search_path` must be the schema. */
 export async function ledgerNumber(client: ClientBase, ledger: string): Promise<LedgerNumber> {
   const { rows } = await client.query(
     'SELECT ledger_no, (SELECT count(*) > 1 FROM _ledgers) AS several FROM _ledgers WHERE ledger = $1 AND NOT lost',

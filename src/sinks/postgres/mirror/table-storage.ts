@@ -43,7 +43,7 @@ const NUMBERED: Readonly<Record<string, { readonly rows: string; readonly unsett
 /** Other private tables. The key is the name of the public view. */
 const PRIVATE: Readonly<Record<string, string>> = { attempts: '_attempts' };
 
-/** Returns where a mirrored table is stored. The SQL of `unsettled` must run with the schema as `search_path`. */
+/** Returns the storage of a mirrored table. The SQL of `unsettled` must run with the schema as `search_path`. */
 export function storageOf(schema: string, table: string): TableStorage {
   const inSchema = (name: string) => `${quoted(schema)}.${name}`;
   const numbered = NUMBERED[table];

@@ -41,7 +41,7 @@ const NAMES = Object.keys(COLUMNS) as ColumnName[];
 /** Columns whose values the ledger no longer has after retention has removed the attempt. */
 const ONCE_KNOWN: readonly string[] = ['delivered_from', 'attempt_no', 'duration_ms', 'http_status'];
 
-/** Upserts deliveries. Writing the same rows again changes nothing. The schema has to be the `search_path`. */
+/** Upserts deliveries. Writing the same rows again changes nothing. The `search_path` must be the schema. */
 export async function writeDeliveries(
   client: ClientBase,
   ledger: string,

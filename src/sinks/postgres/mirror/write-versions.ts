@@ -30,7 +30,7 @@ const UPSERT = `
     ${[...STORED, 'ledger_no'].map((name) => `${name} = excluded.${name}`).join(', ')}
   WHERE (${row('stored')}) IS DISTINCT FROM (${row('excluded')})`;
 
-/** Upserts versions without their contents. The schema has to be the `search_path`. */
+/** Upserts versions without their contents. The `search_path` must be the schema. */
 export async function writeVersions(
   client: ClientBase,
   ledger: string,
@@ -81,7 +81,7 @@ function rowsByIndex(table: string, given: string, condition: string): string {
     CROSS JOIN LATERAL (SELECT stored.ctid FROM ${table} stored WHERE ${condition} OFFSET 0) found))`;
 }
 
-/** Returns the numbers of the given versions whose contents are missing. The schema has to be the `search_path`. */
+/** Returns the numbers of the given versions whose contents are missing. The `search_path` must be the schema. */
 export async function missingContents(client: ClientBase, rows: readonly HistoryRow[]): Promise<number[]> {
   const { rows: found } = await client.query(
     `SELECT g.no FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[]) AS g (source, lead_id, hash, no)

@@ -50,7 +50,7 @@ interface MissingSchema {
 }
 
 /**
- * Returns what the schema lacks for this version; undefined if it is up to date. Changes nothing.
+ * Returns the missing parts of the schema, as the SQL that creates them; undefined if it is up to date. Changes nothing.
  * @throws SinkUnavailable if a newer leadsync or another program created the schema or its tables
  */
 export async function missingSchema(
