@@ -7,7 +7,7 @@ import type { LoginSecrets, TokenEndpoint } from './token-endpoint.ts';
 
 /** The result of a successful login. */
 export interface LoggedIn {
-  /** Whether the service issued a refresh token. Without one, a person has to log in again when the access token expires. */
+  /** Whether the service issued a refresh token. Without one, a person must log in again when the access token expires. */
   readonly renewable: boolean;
   /** When the access token expires; undefined if the service did not say. */
   readonly expiresAt: Date | undefined;
@@ -25,7 +25,7 @@ export interface Login {
   readonly redirected: Promise<string> | undefined;
   /** Why leadsync cannot listen at a `redirect_uri` on this machine; undefined if it listens, or if the address is elsewhere. */
   readonly listenFailure: string | undefined;
-  /** Returns what is wrong with a pasted address, and the next step; undefined if the address answers this login. */
+  /** Returns the fault of a pasted address, and the next step; undefined if the address answers this login. */
   faultInAddress(pasted: string): { readonly message: string; readonly hint: string } | undefined;
   /**
    * Exchanges the code in the redirect's address for tokens and stores the tokens. Works only once.

@@ -19,9 +19,9 @@ export interface RenewalLockParts {
 
 /**
  * Runs `renew` under a lock that excludes all other processes that use this data directory. While another process holds the lock, calls `look` at
- * intervals and returns the first token that it finds. The lock of a dead process counts as free. `renew` has to check the stored token first,
- * because the previous holder of the lock may have renewed it.
- * @throws SourceError `token-file` if another process holds the lock for too long; also throws what `look` and `renew` throw
+ * intervals and returns the first token that it finds. The lock of a dead process counts as free. `renew` must check the stored token first, because
+ * the previous holder of the lock may have renewed it. @throws SourceError `token-file` if another process holds the lock for too long; also throws
+ * what `look` and `renew` throw
  */
 export async function withRenewalLock<T>(
   { source, store, patienceMs, clock, random }: RenewalLockParts,

@@ -86,7 +86,7 @@ export class TokenEndpoint {
     return { ...token, refreshToken: token.refreshToken ?? refreshToken };
   }
 
-  /** Returns the authorization URL, which the person who logs in has to open. */
+  /** Returns the authorization URL, which the person who logs in must open. */
   async addressFor({ redirectUri, state, verifier }: LoginSecrets): Promise<string> {
     const { scope } = this.#options;
     return buildAuthorizationUrl(this.#config, {

@@ -219,7 +219,7 @@ export class TokenProvider {
 
   /**
    * Renews a login's tokens. Never replaces them with the client's own: as the client itself, leadsync might read a different or an empty listing
-   * without any error. @throws SourceError `login-needed` if a person has to log in
+   * without any error. @throws SourceError `login-needed` if a person must log in
    */
   async #refreshLogin(stored: StoredToken): Promise<Token> {
     const { source, endpoint, clock, trial } = this.#parts;

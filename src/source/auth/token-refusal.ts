@@ -139,7 +139,7 @@ const UNNAMED: Refusal = {
   hint: "Check the source's token_path, client_id and client_secret.",
 };
 
-/** Returns the refusal in an error from openid-client, which has two forms; undefined for other failures. */
+/** Returns the refusal in an error from openid-client, in either of its two forms; undefined for other failures. */
 export function readRefusal(error: unknown, grant: string, source: string): GrantRefused | undefined {
   if (error instanceof ResponseBodyError)
     return new GrantRefused(plain(error.error), error.status, grant, source);

@@ -39,7 +39,7 @@ export class Seal {
     this.#plainKey = readKey(secret.reveal());
   }
 
-  /** Encrypts the text. @param subject additional authenticated data; `open` has to be called with the same subject */
+  /** Encrypts the text. @param subject additional authenticated data; `open` must be called with the same subject */
   async close(text: string, subject: string): Promise<SealedText> {
     const salt = this.#plainKey ? undefined : (this.#derived?.salt ?? randomBytes(16).toString('base64'));
     const iv = randomBytes(12);

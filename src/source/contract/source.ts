@@ -52,7 +52,7 @@ export interface Source {
 export type SourceErrorCode =
   | 'unreachable' // no connection, reset, timeout
   | 'credentials' // the token endpoint refuses the client id, secret or grant
-  | 'login-needed' // a person has to log in: there is no login, or it has ended or does not match the configuration
+  | 'login-needed' // a person must log in: there is no login, or it has ended or does not match the configuration
   | 'login-refused' // the service refused once to renew a login; leadsync will ask again
   | 'unauthorized' // the listing refuses a fresh token
   | 'forbidden' // 403: the token lacks a scope, or the account a permission
