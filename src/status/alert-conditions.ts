@@ -31,7 +31,7 @@ const DRAINING_MS = 300_000;
 const MIN_SLOW_LEADS = 3;
 const MIN_SLOW_SHARE = 0.05;
 
-/** Evaluates every enabled condition once for each source, sink or export that it concerns, or once if it concerns leadsync itself. */
+/** Evaluates every enabled condition once for each source, sink, export or backup that it concerns, or once if it concerns leadsync itself. */
 export function evaluateConditions(
   observed: AlertInputs,
   names: ConfiguredNames,

@@ -10,8 +10,8 @@ import { countOf } from '../platform/text/human-readable.ts';
 import type { SinkView } from './status-view.ts';
 
 /**
- * Returns the state of a sink's circuit breaker: its failure rate, the limits at which the sink is held, the number of failed probes, the
- * number of batches it gets at a time, and an explanation in sentences without times. Null if leadsync has not run with the sink yet.
+ * Returns the state of a sink's circuit breaker: its failure rate, the limits at which the sink is held, the number of failed probes, the number of
+ * concurrent batches, and an explanation in sentences without times. Null if leadsync has not run with the sink yet.
  */
 export function breakerJson({ config, status, state }: SinkView) {
   if (!status) return null;
@@ -51,8 +51,8 @@ function explain(health: SinkHealth, policy: BreakerPolicy, most: number | null)
 }
 
 /**
- * Returns why a sink is held. The health does not record which rule of the circuit breaker applied, but contains everything on which the
- * decision was based.
+ * Returns why a sink is held, as a sentence. The health does not record which rule of the circuit breaker applied, but contains everything on which
+ * the decision was based.
  */
 function holdReason(health: SinkHealth, policy: BreakerPolicy): string {
   const { recent, refusals, places, heldSince, renewedAt } = health;

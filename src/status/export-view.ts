@@ -2,7 +2,7 @@ import { type ExportConfig, isBackup } from '../exports/contract/options.ts';
 import { dueAfter } from '../exports/contract/schedule.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
 
-/** A configured export with the state of its runs. */
+/** A configured export or backup with the state of its runs. */
 export interface ExportView {
   readonly config: ExportConfig;
   readonly state: ExportState | undefined;
@@ -12,7 +12,7 @@ export interface ExportView {
   readonly running: boolean;
 }
 
-/** Returns every configured export, in the order of the configuration. */
+/** Returns every configured export and backup, in the order of the configuration. */
 export async function viewExports(
   exports: readonly ExportConfig[],
   states: ExportStates,
@@ -44,7 +44,7 @@ export function runsOf(config: ExportConfig, state: ExportState | undefined, now
   return { ...state, name, isBackup: isBackup(config), overdueSince: isLate ? due : undefined };
 }
 
-/** Returns the time of the next run or retry of an export; in the past if it is overdue. */
+/** Returns the time of the next run or retry of an export or backup; in the past if it is overdue. */
 export function dueAt({ schedule }: ExportConfig, { since, done, failed }: ExportState): Date {
   if (failed) return failed.retryAt;
   if (done) return dueAfter(schedule, done.startedAt);

@@ -182,7 +182,7 @@ function specificStep(
   return undefined;
 }
 
-/** Returns what the operator must do about a poll that failed with one of the codes of `NEEDS_OPERATOR`. */
+/** Returns the next step for a poll that failed with one of the codes of `NEEDS_OPERATOR`. */
 function remedy(code: string, name: string, command: TextOptions['command']): string {
   if (code === 'login-needed')
     return `${command(`login ${name}`)} logs a person in again; if the configuration is wrong, correct it, then ${command('reload')}`;

@@ -44,7 +44,7 @@ export interface ProblemContext extends TextOptions {
   readonly running: boolean;
   /** Whether the running leadsync answers requests. True if it has no admin address, or if no leadsync is running. */
   readonly answers: boolean;
-  /** Why the running leadsync is not ready, as it states itself; or, if it does not answer, a sentence that says so. */
+  /** Why the running leadsync is not ready, as it states itself. If it does not answer, a sentence that says so. */
   readonly unready: readonly string[];
   readonly stale: StaleConfig | undefined;
   /** Whether deliveries travel, or can travel, through Redis. */

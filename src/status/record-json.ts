@@ -88,7 +88,7 @@ function attemptJson({ startedAt, durationMs, outcome, httpStatus, error, times,
   };
 }
 
-/** Returns a version's content and the answers from destinations (personal data). The caller adds the source and the id. */
+/** Returns the content of a version and of the previous one, and the answers from destinations: personal data. The caller adds the source and the id. */
 export function contentJson(content: LeadContent) {
   const { raw, rawBefore, answers } = content;
   return {

@@ -39,7 +39,7 @@ interface DetailParts {
   readonly values: readonly ConfigValue[];
 }
 
-/** Returns everything about one sink as JSON, for the API, its page and `leadsync status SINK --json`. */
+/** Returns everything about one sink as JSON, for the API, the sink's page and `leadsync status SINK --json`. */
 export function sinkDetail(view: SinkView, { period, now, activity, values }: DetailParts) {
   const { total, ...parts } = activity ?? nothing(view.name, period, now);
   return {

@@ -32,8 +32,8 @@ export function statusJson(config: LedgerConfig, status: LedgerStatus, exports: 
 }
 
 /**
- * Returns the verdict of `status --json`: whether everything is in order and, if not, what needs attention. `publicUrl` is the address of
- * the pages, if it is known.
+ * Returns the verdict of `status --json`: whether everything is in order, and the problems that need attention. `publicUrl` is the address of the
+ * pages, if it is known.
  */
 export function verdictJson(
   problems: readonly Problem[],
