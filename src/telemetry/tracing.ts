@@ -18,7 +18,7 @@ export interface Tracing {
   close(): Promise<void>;
 }
 
-/** Attributes of an attempt's span. Contains no text from a lead. */
+/** The facts about a batch that the span of its attempt shows. Contains no text from a lead. */
 export interface TracedBatch {
   readonly sink: string;
   readonly id: string;

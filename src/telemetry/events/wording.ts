@@ -3,7 +3,7 @@ export function count(n: number, what: string, many = `${what}s`): string {
   return `${n} ${n === 1 ? what : many}`;
 }
 
-/** Returns a sentence without its full stop, so that it can be part of another sentence. */
+/** Returns a sentence without its full stop, so that the sentence can be part of another one. */
 export function withoutStop(text: string): string {
   return text.replace(/\.$/, '');
 }
