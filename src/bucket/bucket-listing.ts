@@ -26,7 +26,10 @@ class NoListing extends Error {
   override readonly name = 'NoListing';
 }
 
-/** Returns the size of every object in bytes, by the key of the object. @throws NoListing, DeadlinePassed, or the error from the SDK */
+/**
+ * Returns the size of every object in bytes, if the service lists it, by the key of the object.
+ * @throws NoListing, DeadlinePassed, or the error from the SDK
+ */
 export async function objectsIn(
   client: S3Client,
   stretch: Stretch,

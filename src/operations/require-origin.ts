@@ -1,8 +1,9 @@
 import { SourceError } from '../source/contract/source.ts';
 
 /**
- * Requires that a source still has the address that its recorded leads come from, `known`; undefined if it has no leads yet. The leads of another
- * service would look like changes to the known leads with the same ids. @throws SourceError `other-origin`
+ * Requires that a source still has the address `known`, which its recorded leads come from; undefined if it has none yet. The leads of another
+ * service would look like changes to the known leads with the same ids.
+ * @throws SourceError `other-origin`
  */
 export function requireOrigin(
   { name, origin }: { readonly name: string; readonly origin: string },

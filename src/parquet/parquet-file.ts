@@ -63,7 +63,7 @@ export interface ParquetGroup {
 
 type RowGroup = ParquetWriter['row_groups'][number];
 
-/** Length of `PAR1`, with which every file begins. */
+/** Number of bytes of `PAR1`, with which every file begins. */
 const PREFIX_BYTES = 4;
 
 /** Returns the row group for these rows. Deterministic: equal rows have equal bytes. */

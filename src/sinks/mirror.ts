@@ -7,7 +7,7 @@ import type { FormerName, HistoryRow, Overview, RenamedSink } from '../leads/his
 export interface Mirror {
   /** Time between two rounds, in ms. */
   readonly everyMs: number;
-  /** Returns the checkpoint: the greatest row number that the table has from this ledger, or 0 if it has no row from it. */
+  /** Returns the checkpoint: the greatest row number that the table has from this ledger, or 0 if there is none. */
   lastNumber(ledger: string, table: string, signal: AbortSignal): Promise<number>;
   /** Whether the stored row with this row's number has the same values in the columns that never change. */
   has(ledger: string, table: string, row: HistoryRow, signal: AbortSignal): Promise<boolean>;

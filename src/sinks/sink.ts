@@ -101,7 +101,7 @@ export interface ErasedRecords {
 
 /** A record that an erasure kept. */
 export interface KeptRecord extends DestinationRecord {
-  /** Why it was kept and what was done to it, as a phrase: `a lead was converted to it`. */
+  /** Why the record was kept and what was done to it, as a phrase: `a lead was converted to it`. */
   readonly why: string;
 }
 

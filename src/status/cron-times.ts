@@ -6,7 +6,7 @@ const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** The offsets of all time zones, and the times at which they change, are multiples of this. */
+/** A quarter of an hour, in ms. The offsets of all time zones, and the times at which they change, are multiples of this. */
 const QUARTER_MS = 15 * MINUTE_MS;
 /**
  * Longest change of the clocks in a time zone, in ms. A search that skips days stops this long before the next matching day, because the

@@ -1,6 +1,6 @@
 import { readPollError } from './poll-error.ts';
 
-/** Returns the error text of a failed poll, without its code. */
+/** Returns the error text of a failed poll, without its code; null if there is none. */
 export function reasonOf(error: string | null | undefined): string | null {
   return typeof error === 'string' ? readPollError(error).reason : null;
 }

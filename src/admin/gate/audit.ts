@@ -27,7 +27,7 @@ export const UNPROVED = {
   issuer: undefined,
 } as const;
 
-/** Returns a function that records actions with the client of the request. */
+/** Returns a function that records actions with the client of the request. The function throws RequestError if the audit log cannot be written. */
 export function auditRecorder(audit: Audit): RecordAudit {
   return async (what, details = {}) => {
     try {

@@ -51,7 +51,7 @@ export class Sessions {
     return id;
   }
 
-  /** Returns the holder of a session that has not expired. The caller checks whether its credential is still in force. */
+  /** Returns the holder of a session; undefined if it has expired. The caller checks whether the holder's credential is still in force. */
   holderOf(id: string): SessionHolder | undefined {
     const session = this.#ends.get(digest(id));
     if (!session || session.atMs > this.#now()) return session?.holder;

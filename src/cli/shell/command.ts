@@ -69,7 +69,7 @@ function foldNotes(notes: string, command: Command): string {
     .join('\n');
 }
 
-/** Returns the help that `describeCommand` added, which Commander does not expose. */
+/** Returns the help that `describeCommand` added, if any, which Commander does not expose. */
 export function helpOf(command: Command): CommandHelp | undefined {
   return helps.get(command);
 }

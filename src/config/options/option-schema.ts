@@ -19,7 +19,7 @@ export function optionSchema(options: z.ZodType): JsonSchema {
   return schema;
 }
 
-/** Returns the schema of the value under `key`, from the first alternative of `schema` that describes this key. */
+/** Returns the schema of the value under `key`, from the first alternative of `schema` that describes this key; undefined if none does. */
 export function schemaOf(schema: JsonSchema, key: string): JsonSchema | undefined {
   return [schema, ...(schema.anyOf ?? [])]
     .filter(isSchema)

@@ -15,19 +15,19 @@ export function tokensOf({ token, tokens }: Tokens): NamedToken[] {
   return [...(token === undefined ? [] : [{ name: 'admin', role: 'admin' as const, token }]), ...named];
 }
 
-/** Returns the token that commands send to the running leadsync. */
+/** Returns the first admin token, which commands send to the running leadsync; undefined if there is none. */
 export function commandToken(tokens: Tokens): Secret | undefined {
   return tokensOf(tokens).find(({ role }) => role === 'admin')?.token;
 }
 
-/** Returns the header in which a trusted proxy names a person. */
+/** Returns the header in which a trusted proxy names a person, if configured. */
 export function headerOf({ trusted_header: header }: Admin): TrustedHeader | undefined {
   if (header === undefined) return undefined;
   const { name, roles, default_role: defaultRole } = header;
   return { name, roles: new Map(Object.entries(roles)), defaultRole };
 }
 
-/** Returns the OpenID provider that logs people in, and their roles. */
+/** Returns the OpenID provider that logs people in, and their roles, if configured. */
 export function loginOf({ oidc }: Admin): LoginConfig | undefined {
   if (oidc === undefined) return undefined;
   const { roles, group_roles: groupRoles, default_role: defaultRole } = oidc;

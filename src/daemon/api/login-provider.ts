@@ -4,8 +4,8 @@ import { OpenIdProvider, type ProviderParts } from '../../identity/openid-provid
 import { type AdminAddresses, loginOrigins } from '../../operations/login-redirect-addresses.ts';
 
 /**
- * Returns a function that returns the OpenID provider of the configuration in force. That function sends no request to the provider. After
- * a reload, it returns a new object, so that leadsync reads the provider's configuration again.
+ * Returns a function that returns the OpenID provider of the configuration in force, if any. That function sends no request to the provider. After a
+ * reload, it returns a new object, so that leadsync reads the provider's configuration again.
  */
 export function loginProvider(
   config: () => Pick<Config, 'adminLogin'> & AdminAddresses,

@@ -140,9 +140,9 @@ export interface LedgerControl {
    */
   clockAt(): Promise<Date>;
   /**
-   * Moves due times back by as many ms as the clock was set back, so that the clock change does not delay deliveries. Works in chunks;
-   * after a crash, the next call may move some deliveries a second time, which makes them due early. Returns how many deliveries it moved. A
-   * ledger whose server has a clock of its own goes by that one alone, and returns undefined if it was not set back.
+   * Moves due times back by as many ms as the clock was set back, so that the clock change does not delay deliveries. Works in chunks; after a crash,
+   * the next call may move some deliveries a second time, which makes them due early. Returns the number of deliveries moved. A ledger whose server
+   * has a clock uses only that clock, and returns undefined if the server's clock was not set back.
    * @param byMs by how much the clock of this machine was set back
    */
   clockWentBack(byMs: number): Promise<number | undefined>;

@@ -42,8 +42,8 @@ export interface LedgerPages {
   /** Returns the history of a lead; undefined if the ledger does not have the lead. */
   lead(source: string, lead: LeadId): LeadHistory | undefined;
   /**
-   * Returns the present content of a lead and the destinations' answers. With `version`, returns the content of that version and the answers
-   * to it. With `delivery`, returns only the answers to that delivery.
+   * Returns the present content of a lead and the destinations' answers. With `version`, returns the content of that version and the answers to it.
+   * With `delivery`, returns only the answers to that delivery. Undefined if the ledger has no such content.
    */
   content(source: string, lead: LeadId, version?: number, delivery?: string): LeadContent | undefined;
   /** Returns the next delivery of a lead to a sink, as `LedgerQueries.upcoming` describes; undefined if the lead has no content. */

@@ -30,9 +30,9 @@ export interface PollSummary extends RecordCounts {
 
 /** The methods that polls call to record a listing. */
 export interface LedgerPolling {
-  /** Returns the marker of a source's last complete listing. */
+  /** Returns the marker of a source's last complete listing; undefined if there is none. */
   listingMark(source: string): Promise<ListingMarker | undefined>;
-  /** Returns when the source last returned a complete listing, or confirmed that its listing is unchanged. */
+  /** Returns when the source last returned a complete listing, or confirmed that its listing is unchanged; undefined if never. */
   lastCompleteAt(source: string): Promise<Date | undefined>;
   /** Starts a poll. Records an earlier poll of the same source as failed if it never finished. */
   startPoll(source: string): Promise<PollId>;

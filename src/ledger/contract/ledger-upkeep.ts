@@ -71,9 +71,9 @@ export interface LedgerUpkeep {
    */
   recordProgress(): Promise<void>;
   /**
-   * Removes overwritten content from the disk: empties the write-ahead log and deletes the copies that upgrades left. Returns false if
-   * another connection reads an older state or writes, because the log then still contains the content. A ledger on a server returns
-   * `left-to-server`: it has marked the space as free, and the server overwrites it when it needs it.
+   * Removes overwritten content from the disk: empties the write-ahead log and deletes the copies that upgrades left. Returns false if another
+   * connection reads an older state or writes, because the log then still contains the content. A ledger on a server returns `left-to-server`: the
+   * space is marked as free, and the server overwrites it when necessary.
    */
   scrub(): Promise<Scrubbed>;
   /**

@@ -17,7 +17,7 @@ import { type ResultParameters, resultParameters } from '../rules/result-paramet
 import type { SinkRow } from '../rules/sink-row.ts';
 import type { Owing } from './owing.ts';
 
-/** Maximum numbers of leads that a step records as owed and of versions that it reads, so that it holds the write lock for only a few ms. */
+/** Maximum numbers of leads that a step records as owed and of versions that a step reads, so that it holds the write lock for only a few ms. */
 const MAX_OWED_PER_STEP = 300;
 const MAX_READ_PER_STEP = 3_000;
 /** Maximum number of ids that a step looks up. */

@@ -37,7 +37,7 @@ export class StatusQueries {
     return { sink: name, pending, dead, oldestOwedAt, health, active };
   }
 
-  /** Returns the most frequent reason among the last 1,000 dead deliveries of a sink. */
+  /** Returns the most frequent reason among the last 1,000 dead deliveries of a sink, if there are any. */
   deadReason(sink: string): DeadReason | undefined {
     return this.#sql.deadReason.get(sink);
   }

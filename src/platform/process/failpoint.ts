@@ -99,7 +99,7 @@ export async function parkWhenAsked(state: Int32Array): Promise<never> {
   }
 }
 
-/** Returns the argument of the last `armFailpoints`, so that a new thread can arm the same failpoints. */
+/** Returns the argument of the last `armFailpoints`, if any, so that a new thread can arm the same failpoints. */
 export function failpointsAskedFor(): string | undefined {
   return askedFor;
 }

@@ -25,7 +25,7 @@ export interface Answer {
   readonly text: string | undefined;
   /** Retry-After in ms from now; undefined if it is absent or unreadable. */
   readonly retryAfterMs: number | undefined;
-  /** Returns the value of a header by its lower-case name; the first value if the header occurs several times. */
+  /** Returns the value of a header by its lower-case name, if present; the first value if the header occurs several times. */
   header(name: string): string | undefined;
 }
 

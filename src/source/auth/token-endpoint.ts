@@ -22,9 +22,9 @@ import type { Token, TokenOrigin } from './token.ts';
 import { toTokenResponse } from './token-answer.ts';
 import { accessRefused, GrantRefused, readRefusal } from './token-refusal.ts';
 
-/** Maximum length of an answer; leadsync stops reading a longer answer. */
+/** Maximum length of an answer, in bytes; leadsync stops reading a longer answer. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** Maximum lifetime of a token; a longer lifetime could exceed the range of Date. */
+/** Maximum lifetime of a token, in ms; a longer lifetime could exceed the range of Date. */
 const MAX_LIFETIME_MS = 10 * 365 * 86_400_000;
 /** Characters that a header can carry (RFC 6750, section 2.1, allows fewer). */
 const SENDABLE = /^[\x21-\x7e]+$/;

@@ -19,8 +19,8 @@ export interface Token {
 const LONGEST_MARGIN_MS = 60_000;
 
 /**
- * Returns when to renew a token: one minute or a tenth of its lifetime before it expires, whichever is shorter. Undefined if it is unknown
- * when the token expires.
+ * Returns when to renew a token: one minute or a tenth of its lifetime before it expires, whichever is shorter. Undefined if the time of expiry is
+ * unknown.
  */
 function renewalAt({ receivedAt, expiresAt }: Token): Date | undefined {
   if (expiresAt === undefined) return undefined;

@@ -25,8 +25,8 @@ export interface List<Filter, Row extends object> {
 type Value = string | number | boolean | object | null;
 
 /**
- * Sends all rows that match the filter in the address, as a CSV file with the fields of the API, in the order of the page. Text is written so
- * that no spreadsheet evaluates it as a formula.
+ * Sends all rows that match the filter in the address, as a CSV file with the fields of the API, in the order of the page. Text is written so that no
+ * spreadsheet evaluates it as a formula. @throws RequestError if the filter is not valid
  */
 export async function sendCsv<Filter, Row extends object>(
   request: FastifyRequest,

@@ -20,7 +20,7 @@ export interface Field {
   /** Whether the field is a time: an age or a date. */
   readonly time?: boolean;
   readonly number?: boolean;
-  /** Whether only addresses from earlier versions have the field. The form shows it only if it is set. */
+  /** Whether only addresses from earlier versions have the field. The form shows the field only if it has a value. */
   readonly isFormer?: boolean;
 }
 

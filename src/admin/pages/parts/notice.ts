@@ -28,7 +28,7 @@ export function leaveNotice(reply: FastifyReply, { kind, text, lines = [] }: Not
   setCookie(reply, JSON.stringify([kind, ...fittingLines]), LASTS_SECONDS);
 }
 
-/** Returns the notice that the previous page left, and removes it. */
+/** Returns the notice that the previous page left, if any, and removes it. */
 export function takeNotice(request: FastifyRequest, reply: FastifyReply): Notice | undefined {
   const value = COOKIE.exec(request.headers.cookie ?? '')?.[1];
   if (value === undefined) return undefined;

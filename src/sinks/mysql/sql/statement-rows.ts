@@ -8,7 +8,7 @@ const MAX_BYTES = 16_000_000;
 const VALUE_BYTES = 14;
 const STATEMENT_BYTES = 100;
 
-/** A row that needs a larger statement than the server accepts. The message is one sentence without text from the lead. */
+/** A row needs a larger statement than the server accepts. The message is one sentence without text from the lead. */
 export class TooLarge extends Error {
   override readonly name = 'TooLarge';
 }
