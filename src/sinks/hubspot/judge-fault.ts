@@ -88,7 +88,7 @@ export function blamesRecords({ httpStatus }: Answer): boolean {
   return httpStatus === 400 || httpStatus === 409;
 }
 
-/** Returns the failure that the answer to a whole request means. `path` is the path of the request. */
+/** Returns the failure of a whole request with this answer. `path` is the path of the request. */
 export function requestFailure(answer: Answer, path: string, { sink, origin }: Addressee): SinkUnavailable {
   const { httpStatus, retryAfterMs } = answer;
   const body = readBody(answer);

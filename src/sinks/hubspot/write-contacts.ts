@@ -256,7 +256,7 @@ function goByKey({ enquiries }: Person, why: string): void {
   }
 }
 
-/** Returns the outcome that the fault of a record means. */
+/** Returns the outcome of an enquiry whose record has this fault. */
 export function outcomeOf(fault: RecordFault | undefined): Enquiry['outcome'] {
   if (fault instanceof SinkUnavailable) return fault.toOutcome();
   if (fault?.kind === 'refused') return fault;

@@ -230,7 +230,7 @@ export class PersonWriter {
   }
 }
 
-/** Returns the outcome that the fault of a record means. */
+/** Returns the outcome of an enquiry whose record has this fault. */
 export function refusedBy(fault: RecordFault): NonNullable<Enquiry['outcome']> {
   return fault.kind === 'refused' ? fault : fault.refused;
 }

@@ -70,8 +70,8 @@ export function loginFailure(answer: Answer, origin: string): SinkUnavailable {
 }
 
 /**
- * Returns the failure that an answer to a whole request means. `permit` is the operator's next step if the user of the app is not permitted to
- * make the request.
+ * Returns the failure of a whole request with this answer. `permit` is the operator's next step if the user of the app is not permitted to make the
+ * request.
  */
 export function requestFailure(
   answer: Answer,

@@ -101,7 +101,7 @@ export function judgePosted(
   return judgeError(origin, answer, String(body.error ?? 'no error'));
 }
 
-/** Returns the failure that an answer from another Web API method means. */
+/** Returns the failure of a call of another Web API method with this answer. */
 export function apiFailure(origin: string, answer: Answer): SinkUnavailable {
   const body = readApiAnswer(answer);
   if (body === undefined || body.ok) return notAsSlack(origin, answer);
