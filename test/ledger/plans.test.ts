@@ -150,6 +150,19 @@ describe('the queries of pages', () => {
     expect(new PageQueries(disk.connection).speed(new Date(0))).toMatchObject([{ sink: 'crm', leads: 20 }]);
   });
 
+  it('measures the leads of an old source although a new source has imported many more since', async () => {
+    const disk = new SqliteFile();
+    const on = await LedgerUnderTest.with(disk.open, 'crm');
+    await on.list(ids(1, 20), 'old');
+    on.clock.jump(MINUTE);
+    await on.list([...ids(1, 20), ...ids(21, 60).map((id) => aNewLead(on, id))], 'old');
+    await on.list(ids(1, 5_000), 'young');
+    on.clock.jump(MINUTE);
+    await on.list([...ids(1, 5_000), ...ids(5_001, 5_020).map((id) => aNewLead(on, id))], 'young');
+    await on.attemptAll('crm', delivered, { max: 6_000 });
+    expect(new PageQueries(disk.connection).speed(new Date(0))).toMatchObject([{ sink: 'crm', leads: 60 }]);
+  });
+
   it('runs as many statements for the times of many leads as of one', async () => {
     const one = await statementsOfSpeed(1);
     expect(one).toBeGreaterThan(2);

@@ -4,6 +4,15 @@ import { type Arrival, MAX_SAMPLE, sampleOf, speedOf } from '../rules/speed.ts';
 import { IS_NEW_LEAD } from '../schema/views.ts';
 
 const HOUR_MS = 3_600_000;
+/** Maximum number of leads of a source among which every n-th is selected by going through an index. */
+const MAX_STEPPED = 20_000;
+
+/** The leads of a source that were first seen at or after a time, in ms since 1970. */
+interface Since {
+  readonly source: string;
+  readonly from: number;
+}
+
 /** Counts and measures the leads of a period. Uses indexes and does a bounded amount of work. */
 export class Measures {
   readonly #db: Database.Database;
@@ -22,7 +31,9 @@ export class Measures {
     const first = Math.floor(now.getTime() / HOUR_MS) - hours + 1;
     return Array.from({ length: hours }, (_, index) => {
       const from = (first + index) * HOUR_MS;
-      const counts = sources.map((source) => this.#sql.firstSeen.get(source, from, from + HOUR_MS) ?? 0);
+      const counts = sources.map(
+        (source) => this.#sql.firstSeen.get({ source, from, until: from + HOUR_MS }) ?? 0,
+      );
       return { hour: new Date(from), leads: counts.reduce((sum, count) => sum + count, 0) };
     });
   }
@@ -46,21 +57,28 @@ export class Measures {
     return own ?? speedOf(sink, []);
   }
 
-  /** Returns versions that are spread evenly. If there are many, begins after the first import of each source, whose leads are not new. */
+  /** Returns versions that are spread evenly over the leads of each source, in every source with the same step. */
   #sampleSince(since: Date): number[] {
-    const last = this.#sql.newest.get() ?? 0;
-    const all = this.#firstVersion(() => since.getTime());
-    const isSample = last - all >= MAX_SAMPLE;
-    const first = isSample
-      ? this.#firstVersion((source) => Math.max(since.getTime(), this.#importedUntil(source)))
-      : all;
-    return sampleOf(first, last);
+    const sources = this.#sources().map((source) => this.#leadsSince(source, since.getTime()));
+    const step = Math.ceil(sources.reduce((sum, { leads }) => sum + leads, 0) / MAX_SAMPLE);
+    return sources.flatMap(({ leads, ...of }) =>
+      leads < MAX_STEPPED ? this.#sql.everyNth.all({ ...of, step }) : this.#sampleByNumber(of),
+    );
   }
 
-  /** Returns the first version of leads that were first seen at or after a time, which can differ for each source. */
-  #firstVersion(from: (source: string) => number): number {
-    const firsts = this.#sources().map((source) => this.#sql.firstSince.get(source, from(source)));
-    return Math.min(...firsts.filter((no) => no !== undefined));
+  /** Returns how many leads a source has since a time, up to `MAX_STEPPED`. If there are many, begins after its first import, whose leads are not new. */
+  #leadsSince(source: string, since: number): Since & { readonly leads: number } {
+    const count = (from: number) => this.#sql.countSince.get({ source, from }) ?? 0;
+    const leads = count(since);
+    if (leads <= MAX_SAMPLE) return { source, from: since, leads };
+    const from = Math.max(since, this.#importedUntil(source));
+    return { source, from, leads: count(from) };
+  }
+
+  /** Returns versions that are spread evenly over those of all sources since a time. Most of them are of this source, because it has so many leads. */
+  #sampleByNumber(since: Since): number[] {
+    const first = this.#sql.firstSince.get(since);
+    return first === undefined ? [] : sampleOf(first, this.#sql.newest.get() ?? 0);
   }
 
   /** Returns when the first poll of a source ended, in ms, if it recorded leads; otherwise 0. */
@@ -76,14 +94,22 @@ export class Measures {
 
 function prepare(db: Database.Database) {
   const firsts =
-    'FROM _versions INDEXED BY _versions_first WHERE version = 1 AND source = ? AND valid_from >= ?';
+    'FROM _versions INDEXED BY _versions_first WHERE version = 1 AND source = :source AND valid_from >= :from';
   return {
     firstSeen: db
-      .prepare<[string, number, number], number>(`SELECT count(*) ${firsts} AND valid_from < ?`)
+      .prepare<[Since & { readonly until: number }], number>(
+        `SELECT count(*) ${firsts} AND valid_from < :until`,
+      )
+      .pluck(),
+    countSince: db
+      .prepare<[Since], number>(`SELECT count(*) FROM (SELECT 1 ${firsts} LIMIT ${MAX_STEPPED})`)
       .pluck(),
     firstSince: db
-      .prepare<[string, number], number>(
-        `SELECT version_no ${firsts} ORDER BY valid_from, version_no LIMIT 1`,
+      .prepare<[Since], number>(`SELECT version_no ${firsts} ORDER BY valid_from, version_no LIMIT 1`)
+      .pluck(),
+    everyNth: db
+      .prepare<[Since & { readonly step: number }], number>(
+        `SELECT version_no FROM (SELECT version_no, row_number() OVER (ORDER BY valid_from, version_no) - 1 AS n ${firsts}) WHERE n % :step = 0`,
       )
       .pluck(),
     firstImport: db
