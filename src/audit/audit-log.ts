@@ -5,8 +5,15 @@ import { disk } from '../platform/files/file-system.ts';
 import { giveToFolderOwner } from '../platform/files/folder-owner.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import { auditFile, MAX_ROTATED_FILES } from './audit-files.ts';
-import type { AuditFields, AuditFilter, AuditPage, AuditRequest, AuditStore } from './audit-store.ts';
-import { readAudit } from './read-audit.ts';
+import type {
+  AuditCount,
+  AuditFields,
+  AuditFilter,
+  AuditPage,
+  AuditRequest,
+  AuditStore,
+} from './audit-store.ts';
+import { countAudit, readAudit } from './read-audit.ts';
 
 /** Size at which the file is rotated, in bytes. */
 const MAX_BYTES = 10 * 1024 * 1024;
@@ -49,6 +56,10 @@ export class AuditLog implements AuditStore {
 
   read(filter: AuditFilter, request: AuditRequest): Promise<AuditPage | undefined> {
     return readAudit(this.#folder, filter, request);
+  }
+
+  count(filter: AuditFilter, most: number): Promise<AuditCount> {
+    return countAudit(this.#folder, filter, most);
   }
 
   async close(): Promise<void> {

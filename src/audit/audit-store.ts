@@ -40,12 +40,20 @@ export interface AuditPage {
   readonly next: string | null;
 }
 
+/** A number of lines. `isAtLeast`: counting stopped, so there may be more. */
+export interface AuditCount {
+  readonly count: number;
+  readonly isAtLeast: boolean;
+}
+
 /** The audit log of an installation. */
 export interface AuditStore {
   /** Adds a line, and resolves when it is durable. @throws an error with a `code` if that fails; the caller must then not act */
   write(fields: AuditFields): Promise<void>;
   /** Returns a page of lines. Returns undefined if the line `after` no longer exists. @throws an error with a `code` */
   read(filter: AuditFilter, request: AuditRequest): Promise<AuditPage | undefined>;
+  /** Counts matching lines, up to `most`. Stops earlier if it would have to read too many that do not match. @throws an error with a `code` */
+  count(filter: AuditFilter, most: number): Promise<AuditCount>;
   /** Waits for the lines in progress. */
   close(): Promise<void>;
 }

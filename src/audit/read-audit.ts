@@ -1,11 +1,13 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { auditFiles } from './audit-files.ts';
-import type { AuditFilter, AuditLine, AuditPage, AuditRequest } from './audit-store.ts';
+import type { AuditCount, AuditFilter, AuditLine, AuditPage, AuditRequest } from './audit-store.ts';
 
 /** Bytes per read. */
 const CHUNK = 64 * 1024;
 /** Maximum number of characters read for one page, so that a filter that matches few lines does not keep the process busy. */
 const MAX_SCANNED = 1024 * 1024;
+/** Maximum number of characters read for a count: those of more than 10,000 lines of usual length. */
+const MAX_COUNTED = 2 * MAX_SCANNED;
 
 /**
  * Returns a page of the audit log in a data directory, across the current and the rotated files. Returns undefined if the line `after` no longer
@@ -20,22 +22,45 @@ export async function readAudit(
   const from = after === undefined ? { files: all, end: undefined } : startAt(all, after);
   if (from === undefined) return undefined;
   const rows: AuditLine[] = [];
+  for await (const { id, line, scanned } of scan(from, filter)) {
+    if (line && rows.length === limit) return { rows, next: rows.at(-1)?.id ?? null };
+    if (line) rows.push(line);
+    if (scanned >= MAX_SCANNED) return { rows, next: id };
+  }
+  return { rows, next: null };
+}
+
+/** Counts the lines that match a filter, at most `most`, the newest first. @throws the error from Node if a file cannot be read */
+export async function countAudit(folder: string, filter: AuditFilter, most: number): Promise<AuditCount> {
+  let count = 0;
+  for await (const { line, scanned } of scan({ files: await filesIn(folder), end: undefined }, filter)) {
+    if (line) count += 1;
+    if (count === most || scanned >= MAX_COUNTED) return { count, isAtLeast: true };
+  }
+  return { count, isAtLeast: false };
+}
+
+/** Reads lines, newest first, with the number of characters read so far. `line` is undefined for one that does not match. */
+async function* scan(from: Start, filter: AuditFilter) {
   let scanned = 0;
   for (const [index, { path, inode, size }] of from.files.entries()) {
     const file = await open(path, 'r');
     try {
       for await (const { text, offset } of linesBackward(file, (index === 0 && from.end) || size)) {
-        const line = matching(`${inode}.${offset}`, text, filter);
-        if (line && rows.length === limit) return { rows, next: rows.at(-1)?.id ?? null };
-        if (line) rows.push(line);
+        const id = `${inode}.${offset}`;
         scanned += text.length;
-        if (scanned >= MAX_SCANNED) return { rows, next: `${inode}.${offset}` };
+        yield { id, line: matching(id, text, filter), scanned };
       }
     } finally {
       await file.close();
     }
   }
-  return { rows, next: null };
+}
+
+/** The files to read, newest first, and the offset in the first of them before which to begin; undefined for its end. */
+interface Start {
+  readonly files: readonly KnownFile[];
+  readonly end: number | undefined;
 }
 
 interface KnownFile {
@@ -61,7 +86,7 @@ async function filesIn(folder: string): Promise<KnownFile[]> {
  * Returns the file to which a cursor points and all older files, and the offset in the first of them. Returns undefined if the cursor points to
  * no file.
  */
-function startAt(files: readonly KnownFile[], cursor: string) {
+function startAt(files: readonly KnownFile[], cursor: string): Start | undefined {
   const [inode, offset] = cursor.split('.');
   const index = files.findIndex((file) => file.inode === inode);
   const end = Number(offset);

@@ -38,6 +38,8 @@ const TABLE: Readonly<
     deliveries: { api: [get('/api/v1/deliveries')], pages: [get('/deliveries')] },
     countLeads: { api: [get('/api/v1/leads/count')] },
     services: { pages: [get('/leads')] },
+    countPolls: { pages: [get('/polls')] },
+    countRejected: { pages: [get('/rejected')] },
     countDeliveries: { api: [get('/api/v1/deliveries/count')] },
     sinks: { api: [get('/api/v1/sinks')], pages: [get('/sinks')] },
     sink: { api: [get('/api/v1/sinks/crm')], pages: [get('/sinks/crm')] },
@@ -106,6 +108,7 @@ const TABLE: Readonly<
     },
   },
   admin: {
+    countAudit: { pages: [get('/audit')] },
     audit: { api: [get('/api/v1/audit')], pages: [get('/audit')] },
     configuration: { api: [get('/api/v1/configuration')], pages: [get('/configuration')] },
     previewReload: { api: [get('/api/v1/configuration/changes')] },

@@ -63,7 +63,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       speed_to_lead: [],
     }),
     leads: kept('leads', { rows: [lead], next: null }),
-    countLeads: kept('countLeads', 1),
+    countLeads: kept('countLeads', { count: 1, isAtLeast: false }),
     services: kept('services', ['cleaning']),
     findLeads: kept('findLeads', { rows: [], next: null, searched_until: null }),
     lead: async (...args) => {
@@ -95,18 +95,20 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       max_characters: 4_000,
     }),
     deliveries: kept('deliveries', { rows: [], next: null }),
-    countDeliveries: kept('countDeliveries', 7),
+    countDeliveries: kept('countDeliveries', { count: 7, isAtLeast: false }),
     sinks: kept('sinks', [{ ...sink, address: null, attempts_last_hour: aSinkDetail(sink, '1h').attempts }]),
     sink: async (...args) => {
       asked.push(['sink', ...args]);
       return args[0] === 'crm' ? aSinkDetail(sink, args[1]) : undefined;
     },
     polls: kept('polls', { rows: [], next: null }),
+    countPolls: kept('countPolls', { count: 0, isAtLeast: false }),
     log: kept('log', [
       { at: AT, level: 'info', event: 'started', source: null, sink: null, message: 'leadsync runs.' },
     ]),
     alerts: kept('alerts', { destinations: [], alerts: [] }),
     rejected: kept('rejected', { rows: [], next: null }),
+    countRejected: kept('countRejected', { count: 0, isAtLeast: false, faults: [] }),
     revealRejected: async (...args) => {
       asked.push(['revealRejected', ...args]);
       return args[0] === '1'
@@ -128,6 +130,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     },
     configuration: kept('configuration', { generation: 1, loaded_at: AT, stale: null, values: [] }),
     audit: kept('audit', { rows: [], next: null }),
+    countAudit: kept('countAudit', { count: 0, isAtLeast: false }),
     retry: kept('retry', 3),
     discard: kept('discard', 2),
     replayable: async () => ({

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import type { AuditFilter } from '../../src/audit/audit-store.ts';
-import { readAudit } from '../../src/audit/read-audit.ts';
+import { countAudit, readAudit } from '../../src/audit/read-audit.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { HeldClock } from '../support/time/held-clock.ts';
 
@@ -101,4 +101,21 @@ test('what is not a line is left out, and lines of earlier versions have the per
 
 test('there may be no log yet', async () => {
   expect(await readAudit(tempDir(), {}, { limit: 5 })).toEqual({ rows: [], next: null });
+});
+
+test('a count covers the rotated files and the filter, and says when it stopped', async () => {
+  const { folder, log } = aLog(150);
+  for (let n = 0; n < 8; n += 1) await log.write({ who: n % 2 ? 'anna' : 'bob', what: 'pause', n });
+  expect(await countAudit(folder, {}, 100)).toEqual({ count: 8, isAtLeast: false });
+  expect(await countAudit(folder, { who: 'anna' }, 100)).toEqual({ count: 4, isAtLeast: false });
+  expect(await countAudit(folder, {}, 8)).toEqual({ count: 8, isAtLeast: true });
+  expect(await log.count({ who: 'nobody' }, 1)).toEqual({ count: 0, isAtLeast: false });
+});
+
+test('a count that few lines match reads a limited part of the file', async () => {
+  const { folder, log } = aLog();
+  await log.write({ who: 'anna', what: 'pause' });
+  const line = `${JSON.stringify({ at: '2026-11-20T10:00:00.000Z', who: 'bob', what: 'pause' })}\n`;
+  appendFileSync(join(folder, 'audit.jsonl'), line.repeat(40_000));
+  expect(await countAudit(folder, { who: 'anna' }, 100)).toEqual({ count: 0, isAtLeast: true });
 });

@@ -63,6 +63,7 @@ const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
     "coalesce(reason, '') AS reason, count(*) AS deliveries",
     'reads the last 1,000 dead deliveries by an index',
   ],
+  ['FROM rejected_leads ORDER BY rejected_id DESC LIMIT', 'reads the last thousands by number'],
   ['FROM rejected_leads r JOIN polls first', 'is read row by row, newest first, until a page is full'],
   ["p.status <> 'running' ORDER BY poll_id DESC LIMIT 1", 'reads the last entry of an index'],
   [
@@ -269,6 +270,11 @@ function askForPages(questions: PageQueries, now: Date): void {
   questions.content('main', 1n, 1);
   questions.content('main', 1n, undefined, 'crm:main:1:1:0a1b2c3d');
   for (const filter of FILTERS) questions.countDeliveries(filter, 10);
+  for (const search of [{}, { service: 'plumbing' }, { service: 'plumbing', since: now }])
+    questions.countLeads(search, 10);
+  for (const search of [{}, { result: 'failed' as const }, { result: 'shrunk' as const }])
+    questions.countPolls(search, 10);
+  questions.countRejected({}, 10);
   questions.countDue('crm', now, 10);
 }
 

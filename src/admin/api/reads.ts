@@ -14,7 +14,7 @@ import { ExpressionLanguage } from '../contract/previews.ts';
 import { RejectedRow } from '../contract/rejected.ts';
 import { may } from '../contract/rights.ts';
 import { SinkDetail, SinkRow, withoutOrigins } from '../contract/sinks.ts';
-import { pageOf } from '../contract/values.ts';
+import { count, pageOf } from '../contract/values.ts';
 import { OverviewAnswer, withFormerNames } from './former-names.ts';
 import {
   auditQuery,
@@ -31,6 +31,12 @@ import {
 } from './inputs.ts';
 import { noSuchLead, noSuchSink } from './not-found.ts';
 import { responses } from './outputs.ts';
+
+const atLeast = z
+  .boolean()
+  .describe(
+    `Whether there may be more. Counting stops at ${printCount(MAX_COUNTED)}, or earlier if it would read too many rows that do not match.`,
+  );
 
 /** Adds the read-only routes. None of them returns a lead's content. */
 export function addReads(scope: FastifyInstance, operations: Operations): void {
@@ -73,10 +79,13 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
         summary: `Number of leads that match a filter, at most ${printCount(MAX_COUNTED)}`,
         tags: ['leads'],
         querystring: leadCountQuery,
-        response: responses(z.object({ leads: z.int().nonnegative() })),
+        response: responses(z.object({ leads: count, at_least: atLeast })),
       },
     },
-    async ({ query }) => ({ leads: await operations.countLeads(query) }),
+    async ({ query }) => {
+      const { count: leads, isAtLeast } = await operations.countLeads(query);
+      return { leads, at_least: isAtLeast };
+    },
   );
   app.get(
     '/leads/:source/:lead',
@@ -115,10 +124,13 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
         summary: `Number of deliveries that match a filter, at most ${printCount(MAX_COUNTED)}`,
         tags: ['deliveries'],
         querystring: deliveryCountQuery,
-        response: responses(z.object({ deliveries: z.int().nonnegative() })),
+        response: responses(z.object({ deliveries: count, at_least: atLeast })),
       },
     },
-    async ({ query }) => ({ deliveries: await operations.countDeliveries(query) }),
+    async ({ query }) => {
+      const { count: deliveries, isAtLeast } = await operations.countDeliveries(query);
+      return { deliveries, at_least: isAtLeast };
+    },
   );
   app.get(
     '/sinks',

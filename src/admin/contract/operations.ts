@@ -13,9 +13,9 @@ import type { LogFilter, LogLine } from './log.ts';
 import type { Overview } from './overview.ts';
 import type { PollFilter, PollRow } from './polls.ts';
 import type { ExpressionLanguage, LeadPreviews, TriedExpression } from './previews.ts';
-import type { RejectedContent, RejectedFilter, RejectedRow } from './rejected.ts';
+import type { RejectedContent, RejectedCount, RejectedFilter, RejectedRow } from './rejected.ts';
 import type { Period, SinkDetail, SinkRow } from './sinks.ts';
-import type { Order } from './values.ts';
+import type { Count, Order } from './values.ts';
 
 /** Result of a reload: the changes, or the faults of the configuration. */
 export type ReloadResult = { readonly applied: boolean; readonly generation: number } & Record<
@@ -23,7 +23,7 @@ export type ReloadResult = { readonly applied: boolean; readonly generation: num
   unknown
 >;
 
-/** Maximum number of leads or deliveries that are counted. A count that reaches it is shown as "at least". */
+/** Maximum number of rows that are counted. */
 export const MAX_COUNTED = 10_000;
 
 /** Maximum number of services that a filter offers. */
@@ -73,8 +73,7 @@ export interface Page<Row> {
 export interface Operations {
   overview(): Promise<Overview>;
   leads(search: LeadSearch, page: PageRequest): Promise<Page<LeadRow>>;
-  /** Returns the number of matching leads, at most `MAX_COUNTED`. */
-  countLeads(search: LeadSearch): Promise<number>;
+  countLeads(search: LeadSearch): Promise<Count>;
   /** Returns the services that leads are or were for, in alphabetical order, at most `MAX_SERVICES`. */
   services(): Promise<readonly string[]>;
   /** Returns undefined if the source never listed the lead. */
@@ -102,18 +101,20 @@ export interface Operations {
    */
   findLeads(search: PersonSearch, page: PageRequest): Promise<FoundLeads>;
   deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
-  /** Returns the number of matching deliveries, at most `MAX_COUNTED`. */
-  countDeliveries(filter: DeliveryFilter): Promise<number>;
+  countDeliveries(filter: DeliveryFilter): Promise<Count>;
   sinks(): Promise<readonly SinkRow[]>;
   /** Returns a sink and what it did in a period that ends now. Returns undefined if the sink is unknown. */
   sink(sink: string, period: Period): Promise<SinkDetail | undefined>;
   polls(filter: PollFilter, page: PageRequest): Promise<Page<PollRow>>;
+  countPolls(filter: PollFilter): Promise<Count>;
   /** Returns the last lines of the log of this process, newest first. */
   log(filter: LogFilter): Promise<readonly LogLine[]>;
   /** Returns the conditions for alerts that hold or held recently, who was notified, and what comes next. */
   alerts(): Promise<Alerts>;
   /** Returns the leads that could not be recorded, without their texts. */
   rejected(filter: RejectedFilter, page: PageRequest): Promise<Page<RejectedRow>>;
+  /** Returns the number of matching rejected leads, and of those with each fault. */
+  countRejected(filter: RejectedFilter): Promise<RejectedCount>;
   /**
    * Returns the text of a rejected lead: personal data. Returns undefined if there is no rejected lead with this number. `withAudit` records the
    * client before it returns the text.
@@ -122,6 +123,7 @@ export interface Operations {
   configuration(): Promise<Configuration>;
   /** Returns lines of the audit log. */
   audit(filter: AuditFilter, page: PageRequest): Promise<Page<AuditRow>>;
+  countAudit(filter: AuditFilter): Promise<Count>;
 
   /** Makes matching dead or pending deliveries due now, and also discarded ones if the filter selects that state. Returns their number. */
   retry(filter: DeliveryFilter & Ids): Promise<number>;

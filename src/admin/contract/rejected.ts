@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { time } from './values.ts';
+import { type Count, time } from './values.ts';
 
 /**
  * State of a rejected lead. `open`: the last complete listing contains the lead, and it is not valid. `gone`: the last complete listing no
@@ -37,6 +37,11 @@ export const REJECTED_COLUMNS = RejectedRow.keyof().options;
 
 /** The text of a rejected lead: personal data. It is empty if it was erased. */
 export const RejectedContent = RejectedRow.extend({ raw: z.string() });
+
+/** The number of rejected leads, and of those with each fault of a source, most frequent first: at most 100 faults. */
+export interface RejectedCount extends Count {
+  readonly faults: readonly (Pick<RejectedRow, 'source' | 'path' | 'reason'> & { readonly leads: number })[];
+}
 
 export type RejectionState = z.infer<typeof RejectionState>;
 export type RejectedFilter = z.infer<typeof RejectedFilter>;

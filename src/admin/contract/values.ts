@@ -14,6 +14,12 @@ export const leadId = z.string().regex(/^\d{1,19}$/);
 /** A count: a whole number that is not negative. */
 export const count = z.int().nonnegative();
 
+/** A number of rows. `isAtLeast`: counting stopped at `MAX_COUNTED`, or earlier because it would have read too many rows that do not match. */
+export interface Count {
+  readonly count: number;
+  readonly isAtLeast: boolean;
+}
+
 /** Order of a list, by time. */
 export const Order = z.enum(['newest', 'oldest']);
 export type Order = z.infer<typeof Order>;

@@ -20,7 +20,7 @@ export const addLog: AddPage = (app, site) => {
     fields: await fieldsFor(site),
     schema: LogFilter,
     rows: async (filter, page) => pageOf(keyed(await site.operations.log(filter)), page),
-    count: async (filter) => (await site.operations.log(filter)).length,
+    count: async (filter) => ({ count: (await site.operations.log(filter)).length, isAtLeast: false }),
     columns: LOG_COLUMNS,
     body: (filtered, lines) => [
       html`<div class="lines">${table({

@@ -1,6 +1,7 @@
 import type { AuditFilter, AuditRow } from '../../admin/contract/audit.ts';
-import type { Page, PageRequest } from '../../admin/contract/operations.ts';
+import { MAX_COUNTED, type Page, type PageRequest } from '../../admin/contract/operations.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
+import type { Count } from '../../admin/contract/values.ts';
 import type { AuditLine, AuditStore } from '../../audit/audit-store.ts';
 
 /** Returns a page of the audit log. @throws RequestError if the line at the cursor no longer exists */
@@ -18,6 +19,11 @@ export async function auditLines(
     'This page of the audit log no longer exists.',
     'Omit `after` to begin with the newest lines.',
   );
+}
+
+/** Returns the number of lines that match the filter. */
+export function countAuditLines(audit: AuditStore, { since, until, ...filter }: AuditFilter): Promise<Count> {
+  return audit.count({ ...filter, since: dateOf(since), until: dateOf(until) }, MAX_COUNTED);
 }
 
 function rowOf({ who, via, address, ...line }: AuditLine): AuditRow {

@@ -27,7 +27,7 @@ import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Parts } from '../start/compose.ts';
 import type { Reloader, ReloadPreview, ReloadResult } from '../units/reloader.ts';
-import { auditLines } from './audit-lines.ts';
+import { auditLines, countAuditLines } from './audit-lines.ts';
 import { findLeads } from './find-leads.ts';
 import { leadPreviews, tryOnLead } from './lead-previews.ts';
 import { choiceOf, filterOf, leadIdOf, searchOf } from './ledger-filters.ts';
@@ -147,6 +147,10 @@ export function operationsOf(context: OperationParts): Operations {
       const { rows, next } = await query('polls', filter, requireCursor(page));
       return { rows: rows.map(pollJson), next };
     },
+    countPolls: async (filter: PollFilter) => {
+      await requireNames(context, query, filter);
+      return query('countPolls', filter, MAX_COUNTED);
+    },
     log: async (filter) =>
       context
         .recentLines()
@@ -165,10 +169,15 @@ export function operationsOf(context: OperationParts): Operations {
       await requireNames(context, query, filter);
       return query('rejected', filter, requireCursor(page));
     },
+    countRejected: async (filter) => {
+      await requireNames(context, query, filter);
+      return query('countRejected', filter, MAX_COUNTED);
+    },
     revealRejected: async (rejected) =>
       /^\d{1,15}$/.test(rejected) ? query('rejectedText', Number(rejected)) : undefined,
     configuration,
     audit: (filter, page) => auditLines(context.audit, filter, page),
+    countAudit: (filter) => countAuditLines(context.audit, filter),
     retry: async (filter) => {
       await requireNames(context, query, filter);
       const retried = await ledger.retry(filterOf(filter));

@@ -1,6 +1,7 @@
 import type { LeadId } from '../../leads/lead.ts';
 import type { DeliveryFilter } from './ledger-queries.ts';
 import type {
+  Count,
   FoundLeads,
   LeadContent,
   LeadHistory,
@@ -9,6 +10,7 @@ import type {
   Page,
   PersonSearch,
   PollSearch,
+  RejectedCount,
   RejectedSearch,
   RejectedText,
   Rows,
@@ -33,8 +35,8 @@ export interface LedgerPages {
   speed(since: Date): readonly Speed[];
   /** Returns a page of leads. */
   leads(search: LeadSearch, page: Page): Rows<LeadRow>;
-  /** Counts leads, up to `most`. */
-  countLeads(search: LeadSearch, most: number): number;
+  /** Counts leads, up to `most`. Stops earlier if it would have to read too many that do not match. */
+  countLeads(search: LeadSearch, most: number): Count;
   /** Returns the services that leads are or were for, in alphabetical order, up to `most`. */
   services(most: number): readonly string[];
   /** Like `LedgerQueries.findLeads`. */
@@ -50,14 +52,18 @@ export interface LedgerPages {
   upcoming(sink: string, source: string, lead: LeadId): Upcoming | undefined;
   /** Returns a page of deliveries. */
   deliveries(filter: DeliveryFilter, page: Page): Rows<DeliveryRow>;
-  /** Counts deliveries, up to `most`. */
-  countDeliveries(filter: DeliveryFilter, most: number): number;
+  /** Counts deliveries, up to `most`, the newest first. Stops earlier if it would have to read too many that do not match. */
+  countDeliveries(filter: DeliveryFilter, most: number): Count;
   /** Like `LedgerQueries.countDue`. */
   countDue(sink: string, now: Date, most: number): number;
   /** Returns a page of polls. */
   polls(filter: PollSearch, page: Page): Rows<StoredPoll>;
+  /** Counts polls, up to `most`. Stops earlier if it would have to read too many that do not match. */
+  countPolls(search: PollSearch, most: number): Count;
   /** Returns a page of rejected leads, without their text. */
   rejected(search: RejectedSearch, page: Page): Rows<StoredRejection>;
+  /** Counts rejected leads and their faults, up to `most` leads. Stops earlier if it would have to read too many that do not match. */
+  countRejected(search: RejectedSearch, most: number): RejectedCount;
   /** Returns the text of a rejected lead, which is personal data; undefined if no rejected lead has this id. */
   rejectedText(rejected: number): RejectedText | undefined;
 }

@@ -14,6 +14,12 @@ export interface Rows<Row> {
   readonly next: string | null;
 }
 
+/** A number of rows. `isAtLeast`: counting stopped before the end of the list, so there may be more. */
+export interface Count {
+  readonly count: number;
+  readonly isAtLeast: boolean;
+}
+
 /** The requested page of a list. */
 export interface Page {
   readonly limit: number;
@@ -174,6 +180,20 @@ export type RejectionState = 'open' | 'gone' | 'resolved';
 export interface RejectedSearch {
   readonly source?: string | undefined;
   readonly state?: RejectionState | undefined;
+}
+
+/** The rejected leads of a source that have the same fault. */
+export interface FaultCount {
+  readonly source: string;
+  /** The path of the faulty element; `reason` says what is wrong with it. */
+  readonly path: string;
+  readonly reason: string;
+  readonly leads: number;
+}
+
+/** The number of rejected leads, and of those with each of up to 100 faults, most frequent first. */
+export interface RejectedCount extends Count {
+  readonly faults: readonly FaultCount[];
 }
 
 /** A rejected lead, without its text. Its columns are those of `rejected_leads`, with the times at which its polls began. */

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
 import type { DeliveryFilter, SelectedState } from '../contract/ledger-queries.ts';
-import type { Order, Rows } from '../contract/page-rows.ts';
+import type { Count, Order, Rows } from '../contract/page-rows.ts';
 import type { DeliveryRow } from '../contract/status-rows.ts';
 import { type MadeAttempts, type RawDelivery, toDeliveryRow } from '../rules/delivery-rows.ts';
 import { type Period, periodOf } from '../rules/period.ts';
@@ -11,6 +11,7 @@ import { deliveryId } from '../schema/views.ts';
 import { filterSql } from './filter-sql.ts';
 import {
   type Cursor,
+  countOf,
   FROM_NEWEST,
   inEachOrder,
   mergedRows,
@@ -30,6 +31,8 @@ const INDEXES: Readonly<Record<SelectedState, string>> = {
 };
 /** Maximum number of deliveries that are read for one part of an action. The limit is low because the thread that reads them also runs deliveries. */
 const MAX_READ_FOR_ACTION = 3_000;
+/** Maximum number of deliveries that are read to count those that meet a condition that no index has. */
+const MAX_READ_FOR_COUNT = 50_000;
 /** Maximum number of deliveries listed for one lead; the newest are listed. Hardly any lead has more. */
 const MAX_OF_ONE_LEAD = 1_000;
 
@@ -41,7 +44,7 @@ type Row = RawDelivery & Cursor & { readonly fits: 0 | 1 };
  */
 export class DeliveryList {
   readonly #db: Database.Database;
-  readonly #counted: Readonly<Record<SelectedState, Database.Statement<[CountRange], number>>>;
+  readonly #counts = new Map<string, CountSql>();
   readonly #made: Database.Statement<[number], MadeAttempts>;
   readonly #due: Database.Statement<[string, number, number], number>;
 
@@ -52,14 +55,6 @@ export class DeliveryList {
     this.#db = db;
     this.#made = db.prepare(MADE);
     this.#due = db.prepare<[string, number, number], number>(DUE).pluck();
-    const counted = (state: SelectedState) => db.prepare<[CountRange], number>(countSql(state)).pluck();
-    this.#counted = {
-      pending: counted('pending'),
-      delivered: counted('delivered'),
-      dead: counted('dead'),
-      skipped: counted('skipped'),
-      discarded: counted('discarded'),
-    };
   }
 
   /** Returns deliveries, newest first. `before` is the id of the last delivery of the previous page. */
@@ -104,18 +99,40 @@ export class DeliveryList {
     return toDeliveryRow(row, this.#made.get(row.no) as MadeAttempts);
   }
 
-  /** Returns the number of matching deliveries, but counts at most `most`. */
-  count(filter: DeliveryFilter, most: number): number {
-    if (namesOne(filter)) return Math.min(most, this.#ofOne(filter).length);
+  /**
+   * Returns the number of matching deliveries, but counts at most `most`. If no index has the filter's condition, reads only the newest
+   * deliveries of each sink and state.
+   */
+  count(filter: DeliveryFilter, most: number): Count {
+    if (namesOne(filter)) return countOf(this.#ofOne(filter).length, most);
     const source = this.#onlySource(filter);
-    let counted = 0;
-    for (const sinkNo of this.#sinksOf(filter))
-      for (const state of listedStates(filter)) {
-        const result = resultParameters({ ...filter, states: undefined });
-        const range = { sinkNo, ...periodOf(filter), ...result, source, most: most - counted };
-        counted += this.#counted[state].get(range) ?? 0;
-      }
-    return counted;
+    const isIndexed = source === null && !hasResultCondition(filter);
+    const lists = this.#sinksOf(filter).flatMap((sinkNo) =>
+      listedStates(filter).map((state) => ({ sinkNo, state })),
+    );
+    const toRead = isIndexed ? most : Math.ceil(MAX_READ_FOR_COUNT / Math.max(1, lists.length));
+    const parameters = {
+      ...periodOf(filter),
+      ...resultParameters({ ...filter, states: undefined }),
+      source,
+      toRead,
+    };
+    const counts = lists.map(({ sinkNo, state }) =>
+      this.#countSql(state, isIndexed).get({ sinkNo, ...parameters }),
+    );
+    const fitting = counts.reduce((sum, one) => sum + (one?.fitting ?? 0), 0);
+    return countOf(
+      fitting,
+      most,
+      counts.some((one) => one?.read === toRead),
+    );
+  }
+
+  #countSql(state: SelectedState, isIndexed: boolean): CountSql {
+    const sql = countSql(state, isIndexed ? '1' : MEETS_CONDITIONS);
+    const statement: CountSql = this.#counts.get(sql) ?? this.#db.prepare(sql);
+    this.#counts.set(sql, statement);
+    return statement;
   }
 
   /** Returns the number of a sink's deliveries that are due and in no batch, but counts at most `most`. */
@@ -178,7 +195,8 @@ export class DeliveryList {
 
 type OfOneSql = Database.Statement<(string | number | bigint | ResultParameters)[], Row>;
 type Range = Cursor & Period & { sinkNo: number };
-type CountRange = Period & ResultParameters & { sinkNo: number; source: string | null; most: number };
+type CountRange = Period & ResultParameters & { sinkNo: number; source: string | null; toRead: number };
+type CountSql = Database.Statement<[CountRange], { read: number; fitting: number }>;
 
 const COLUMNS = `d.*, d.owed_at AS at, d.delivery_no AS no, ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS id, v.version, s.sink`;
 
@@ -202,10 +220,13 @@ function listSql(state: SelectedState, fits: string): Readonly<Record<Order, str
   );
 }
 
-function countSql(state: SelectedState): string {
-  return `SELECT count(*) FROM (SELECT 1 FROM _deliveries d INDEXED BY ${INDEXES[state]}
-    WHERE d.sink_no = :sinkNo AND ${STATE_CONDITIONS[state]} AND d.owed_at >= :since AND d.owed_at < :until AND ${MEETS_RESULT}
-    AND (:source IS NULL OR :source = (SELECT v.source FROM _versions v WHERE v.version_no = d.version_no)) LIMIT :most)`;
+const MEETS_CONDITIONS = `${MEETS_RESULT}
+    AND (:source IS NULL OR :source = (SELECT v.source FROM _versions v WHERE v.version_no = d.version_no))`;
+
+/** Counts the newest deliveries of a list, and those among them that fit. */
+function countSql(state: SelectedState, fits: string): string {
+  return `SELECT count(*) AS read, coalesce(sum(fits), 0) AS fitting FROM (SELECT (${fits}) AS fits FROM _deliveries d INDEXED BY ${INDEXES[state]}
+    WHERE d.sink_no = :sinkNo AND ${STATE_CONDITIONS[state]} AND d.owed_at >= :since AND d.owed_at < :until ORDER BY d.owed_at DESC LIMIT :toRead)`;
 }
 
 function namesOne({ lead, delivery }: DeliveryFilter): boolean {

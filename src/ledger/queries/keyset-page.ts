@@ -1,4 +1,4 @@
-import type { Order, Rows } from '../contract/page-rows.ts';
+import type { Count, Order, Rows } from '../contract/page-rows.ts';
 import { type Period, periodOf } from '../rules/period.ts';
 
 /** A position in a list that is sorted by time: a time in ms since 1970, and a row number, which orders rows that have the same time. */
@@ -47,8 +47,13 @@ export function startingAt(
   return { ...(isLater ? { at: begin, no: 0 } : after), since, until };
 }
 
+/** Returns a number of rows, at most `most`. `hasMore`: there may be rows that were not counted. */
+export function countOf(counted: number, most: number, hasMore = false): Count {
+  return { count: Math.min(counted, most), isAtLeast: hasMore || counted >= most };
+}
+
 /** How `mergedRows` reads its lists. */
-interface Merging {
+export interface Merging {
   readonly limit: number;
   /** The order of every list. */
   readonly order: Order;

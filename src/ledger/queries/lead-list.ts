@@ -1,17 +1,29 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
-import type { LeadRow, LeadSearch, Order, Rows } from '../contract/page-rows.ts';
+import type { Count, LeadRow, LeadSearch, Order, Rows } from '../contract/page-rows.ts';
 import { type Period, periodOf } from '../rules/period.ts';
-import { type Cursor, FROM_NEWEST, inEachOrder, mergedRows, rowsAfter, startingAt } from './keyset-page.ts';
+import {
+  type Cursor,
+  countOf,
+  FROM_NEWEST,
+  inEachOrder,
+  mergedRows,
+  rowsAfter,
+  startingAt,
+} from './keyset-page.ts';
 
 /** A lead as the SQL of a list returns it. The progress of its deliveries is read only for the rows of the page. */
 type Row = Omit<LeadRow, keyof Progress> & Cursor;
 type Progress = Pick<LeadRow, 'owedSinks' | 'deliveredSinks' | 'deadSinks'>;
 type Range = Cursor & Period & { source: string };
-type ServiceRange = Period & { service: string; to: number; from: number; after: number; no: number };
+type ServiceNumbers = { service: string; to: number; from: number };
+type ServiceCount = Period & ServiceNumbers & { source: string | null; period: number; most: number };
+type ServiceRange = Period & ServiceNumbers & { after: number; no: number };
 
 /** Maximum number of leads that are read for one page if the deliveries of each have to be read, too. */
 const MAX_WITH_PROGRESS = 5_000;
+/** Maximum number of versions of a service that are read for a count. */
+const MAX_READ_FOR_COUNT = 50_000;
 
 /** Lists the leads that match a filter, in the order in which they were first seen. */
 export class LeadList {
@@ -36,17 +48,31 @@ export class LeadList {
   }
 
   /** Returns the number of matching leads, but counts at most `most`. */
-  count(search: LeadSearch, most: number): number {
+  count(search: LeadSearch, most: number): Count {
     const { source, lead, service, listing, delivered } = search;
-    if ((lead ?? service ?? listing ?? delivered) !== undefined)
-      return mergedRows(this.#listsOf(search, FROM_NEWEST, 'newest'), (row) => this.#fits(row, search), {
-        limit: most,
-        order: 'newest',
-      }).rows.length;
+    if ((lead ?? listing ?? delivered) !== undefined) return this.#countRows(search, most);
+    if (service !== undefined) return this.#countOfService(service, search, most);
     let counted = 0;
     for (const one of this.#sources(source))
       counted += this.#sql.count.get({ source: one, ...periodOf(search), most: most - counted }) ?? 0;
-    return counted;
+    return countOf(counted, most);
+  }
+
+  /** Counts leads by reading their rows. */
+  #countRows(search: LeadSearch, most: number): Count {
+    const lists = this.#listsOf(search, FROM_NEWEST, 'newest');
+    const reading = { limit: most, order: 'newest' } as const;
+    const { rows, next } = mergedRows(lists, (row) => this.#fits(row, search), reading);
+    return countOf(rows.length, most, next !== null);
+  }
+
+  #countOfService(service: string, search: LeadSearch, most: number): Count {
+    const { since, until } = periodOf(search);
+    const range = { service, from: this.#firstNoSince(since), to: this.#firstNoSince(until) };
+    const hasPeriod = (search.since ?? search.until) !== undefined;
+    const conditions = { source: search.source ?? null, period: Number(hasPeriod), since, until, most };
+    const count = this.#sql.countOfService.get({ ...range, ...conditions }) ?? 0;
+    return countOf(count, most, count < most && this.#sql.hasMoreOfService.get(range) !== undefined);
   }
 
   #shown({ at: _, no: __, ...row }: Row): LeadRow {
@@ -155,6 +181,20 @@ const OF_SERVICE = inEachOrder(
   ORDER BY f.version_no ${sorted}`,
 );
 
+const IN_SERVICE = `_versions INDEXED BY _versions_by_service
+  WHERE service_slug = :service AND version_no >= :from AND version_no < :to ORDER BY version_no DESC`;
+/** Reads the rows of `_versions` only of leads that changed, and if there is a period. The indexes and `_leads` are much smaller. */
+const COUNT_OF_SERVICE = `SELECT count(*) FROM (SELECT 1 FROM (SELECT version_no FROM ${IN_SERVICE} LIMIT ${MAX_READ_FOR_COUNT}) listed
+  CROSS JOIN _versions n INDEXED BY _versions_facts ON n.version_no = listed.version_no
+  CROSS JOIN _leads l ON l.source = n.source AND l.id = n.id
+  WHERE (:source IS NULL OR n.source = :source)
+  AND (:period = 0 OR EXISTS (SELECT 1 FROM _versions p WHERE p.version_no = listed.version_no AND p.valid_from >= :since AND p.valid_from < :until))
+  AND (l.version_no = listed.version_no OR :service = (SELECT c.service_slug FROM _versions c WHERE c.version_no = l.version_no))
+  AND (l.first_no = listed.version_no OR NOT EXISTS (SELECT 1 FROM _versions e WHERE e.source = n.source AND e.id = n.id
+    AND e.version_no < listed.version_no AND e.service_slug = :service))
+  LIMIT :most)`;
+const HAS_MORE_OF_SERVICE = `SELECT 1 FROM ${IN_SERVICE} LIMIT 1 OFFSET ${MAX_READ_FOR_COUNT}`;
+
 function prepare(db: Database.Database) {
   return {
     one: db.prepare<[string, bigint], Row>(
@@ -163,6 +203,8 @@ function prepare(db: Database.Database) {
     ),
     ofService: db.prepare<[ServiceRange], Row>(OF_SERVICE.newest),
     ofServiceOldest: db.prepare<[ServiceRange], Row>(OF_SERVICE.oldest),
+    countOfService: db.prepare<[ServiceCount], number>(COUNT_OF_SERVICE).pluck(),
+    hasMoreOfService: db.prepare<[ServiceNumbers], { 1: 1 }>(HAS_MORE_OF_SERVICE),
     count: db
       .prepare<[Period & { source: string; most: number }], number>(
         `SELECT count(*) FROM (SELECT 1 FROM _versions INDEXED BY _versions_first WHERE version = 1 AND source = :source

@@ -4,6 +4,7 @@ import { LedgerError } from '../contract/ledger-error.ts';
 import type { LedgerPages } from '../contract/ledger-pages.ts';
 import type { DeliveryFilter } from '../contract/ledger-queries.ts';
 import type {
+  Count,
   FoundLeads,
   LeadContent,
   LeadHistory,
@@ -13,6 +14,7 @@ import type {
   Page,
   PersonSearch,
   PollSearch,
+  RejectedCount,
   RejectedSearch,
   RejectedText,
   Rows,
@@ -95,7 +97,7 @@ export class PageQueries implements LedgerPages {
     return this.#leads.page(search, page.limit, cursorOf(page), orderOf(page));
   }
 
-  countLeads(search: LeadSearch, most: number): number {
+  countLeads(search: LeadSearch, most: number): Count {
     return this.#leads.count(search, most);
   }
 
@@ -164,7 +166,7 @@ export class PageQueries implements LedgerPages {
     return this.#deliveries.page(filter, page.limit, cursorOf(page), orderOf(page));
   }
 
-  countDeliveries(filter: DeliveryFilter, most: number): number {
+  countDeliveries(filter: DeliveryFilter, most: number): Count {
     return this.#deliveries.count(filter, most);
   }
 
@@ -176,8 +178,16 @@ export class PageQueries implements LedgerPages {
     return this.#polls.page(search, page.limit, cursorOf(page), orderOf(page));
   }
 
+  countPolls(search: PollSearch, most: number): Count {
+    return this.#polls.count(search, most);
+  }
+
   rejected(search: RejectedSearch, page: Page): Rows<StoredRejection> {
     return this.#rejected.page(search, page.limit, cursorOf(page), orderOf(page));
+  }
+
+  countRejected(search: RejectedSearch, most: number): RejectedCount {
+    return this.#rejected.count(search, most);
   }
 
   rejectedText(rejected: number): RejectedText | undefined {

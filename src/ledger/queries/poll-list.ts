@@ -1,13 +1,15 @@
 import type Database from 'better-sqlite3';
 import { sizeBeforeShrinking } from '../../leads/listing-shrinkage.ts';
 import { hasShrunk, pollResult, statusesOf } from '../../leads/poll-result.ts';
-import type { Order, PollSearch, Rows, StoredPoll } from '../contract/page-rows.ts';
-import { POLL_STATUSES } from '../contract/status-rows.ts';
-import { type Cursor, inEachOrder, mergedRows } from './keyset-page.ts';
+import type { Count, Order, PollSearch, Rows, StoredPoll } from '../contract/page-rows.ts';
+import { POLL_STATUSES, type PollStatus } from '../contract/status-rows.ts';
+import { type Cursor, countOf, FROM_NEWEST, inEachOrder, type Merging, mergedRows } from './keyset-page.ts';
 import type { StatusQueries } from './status-queries.ts';
 
 /** Maximum number of polls that are read to find the one whose listing shrank. */
 const MAX_SIZES = 50_000;
+/** Maximum number of polls that are read to count those with a result that depends on the listing. */
+const MAX_READ_FOR_COUNT = 5_000;
 
 type Row = Omit<StoredPoll, 'is_shrunk'> & Cursor;
 
@@ -21,6 +23,11 @@ export class PollList {
     this.#db = db;
     this.#status = status;
     this.#sql = {
+      count: db
+        .prepare<[string, string, number], number>(
+          `SELECT count(*) FROM (SELECT 1 FROM polls INDEXED BY _polls_by_status WHERE source = ? AND status = ? LIMIT ?)`,
+        )
+        .pluck(),
       sources: db.prepare<[], string>('SELECT source FROM _sources').pluck(),
       sizes: db.prepare<[string], { poll: number; listed: number }>(
         `SELECT poll_id AS poll, leads_listed AS listed FROM polls INDEXED BY _polls_by_status
@@ -29,30 +36,64 @@ export class PollList {
     };
   }
 
-  page(
-    { source, status, result }: PollSearch,
-    limit: number,
+  page(search: PollSearch, limit: number, after: Cursor, order: Order): Rows<StoredPoll> {
+    const shown = this.#asShown(search);
+    const { rows, next } = this.#read(search, shown, after, { limit, order });
+    return { rows: rows.map(shown), next };
+  }
+
+  /** Returns the number of matching polls, but counts at most `most`. Reads their rows only if the result depends on the listing. */
+  count(search: PollSearch, most: number): Count {
+    if (search.result !== undefined && statusesOf(search.result).some(isComplete)) {
+      const reading = { limit: most, order: 'newest', most: MAX_READ_FOR_COUNT } as const;
+      const { rows, next } = this.#read(search, this.#asShown(search), FROM_NEWEST, reading);
+      return countOf(rows.length, most, next !== null);
+    }
+    const counts = this.#listed(search).map(
+      ({ source, status }) => this.#sql.count.get(source, status, most) ?? 0,
+    );
+    return countOf(
+      counts.reduce((sum, count) => sum + count, 0),
+      most,
+    );
+  }
+
+  #read(
+    { result, ...search }: PollSearch,
+    shown: (row: Row) => StoredPoll,
     { no }: Cursor,
-    order: Order,
-  ): Rows<StoredPoll> {
-    const sources = source === undefined ? this.#sql.sources.all() : [source];
-    const shrunkAfter = new Map(sources.map((one) => [one, this.#lastBeforeShrinking(one)]));
-    const shown = ({ at: _, no: __, ...poll }: Row): StoredPoll => {
-      const isComplete = poll.status === 'success' || poll.status === 'unchanged';
-      const after = shrunkAfter.get(poll.source) ?? Number.POSITIVE_INFINITY;
-      return { ...poll, is_shrunk: hasShrunk(poll) || (isComplete && poll.poll_id > after) };
-    };
+    reading: Merging,
+  ): Rows<Row> {
+    const lists = this.#listed({ result, ...search }).map(({ source, status }) =>
+      // Prepares a statement for each list, because the same statement cannot be iterated twice at the same time.
+      this.#db.prepare<[string, string, number], Row>(POLLS[reading.order]).iterate(source, status, no),
+    );
+    return mergedRows(lists, (row) => result === undefined || pollResult(shown(row)) === result, reading);
+  }
+
+  /** Returns the sources and statuses of the polls that may match. */
+  #listed({
+    source,
+    status,
+    result,
+  }: PollSearch): { readonly source: string; readonly status: PollStatus }[] {
     const statuses = (result ? statusesOf(result) : POLL_STATUSES).filter(
       (one) => status === undefined || one === status,
     );
-    const lists = sources.flatMap((one) =>
-      statuses.map((state) =>
-        this.#db.prepare<[string, string, number], Row>(POLLS[order]).iterate(one, state, no),
-      ),
-    );
-    const fits = (row: Row) => result === undefined || pollResult(shown(row)) === result;
-    const { rows, next } = mergedRows(lists, fits, { limit, order });
-    return { rows: rows.map(shown), next };
+    return this.#sources(source).flatMap((one) => statuses.map((of) => ({ source: one, status: of })));
+  }
+
+  /** Returns the function that completes a row. */
+  #asShown({ source }: PollSearch): (row: Row) => StoredPoll {
+    const shrunkAfter = new Map(this.#sources(source).map((one) => [one, this.#lastBeforeShrinking(one)]));
+    return ({ at: _, no: __, ...poll }) => {
+      const after = shrunkAfter.get(poll.source) ?? Number.POSITIVE_INFINITY;
+      return { ...poll, is_shrunk: hasShrunk(poll) || (isComplete(poll.status) && poll.poll_id > after) };
+    };
+  }
+
+  #sources(source: string | undefined): readonly string[] {
+    return source === undefined ? this.#sql.sources.all() : [source];
   }
 
   /**
@@ -66,6 +107,11 @@ export class PollList {
       if (sizeBeforeShrinking({ ...status, listed }) === undefined) return poll;
     return 0;
   }
+}
+
+/** Whether a poll with this status read or confirmed a complete listing, on which its result depends. */
+function isComplete(status: PollStatus): boolean {
+  return status === 'success' || status === 'unchanged';
 }
 
 const POLLS = inEachOrder(

@@ -17,7 +17,9 @@ export const STATE_CONDITIONS: Readonly<Record<SelectedState, string>> = {
 const STATES: readonly SelectedState[] = ['pending', 'delivered', 'dead', 'skipped'];
 
 /** Returns the states whose lists together contain what a filter selects, each delivery once. */
-export function listedStates({ states = STATES }: ResultFilter): readonly SelectedState[] {
+export function listedStates({ states = STATES, ...filter }: ResultFilter): readonly SelectedState[] {
+  if ((filter.deliveredSince ?? filter.deliveredUntil) !== undefined)
+    return states.filter((state) => state === 'delivered');
   return states.includes('skipped') ? states.filter((state) => state !== 'discarded') : states;
 }
 

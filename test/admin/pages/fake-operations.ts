@@ -25,8 +25,14 @@ import type {
   LeadPreviews,
   TriedExpression,
 } from '../../../src/admin/contract/previews.ts';
-import type { RejectedContent, RejectedFilter, RejectedRow } from '../../../src/admin/contract/rejected.ts';
+import type {
+  RejectedContent,
+  RejectedCount,
+  RejectedFilter,
+  RejectedRow,
+} from '../../../src/admin/contract/rejected.ts';
 import type { Period, SinkDetail, SinkRow } from '../../../src/admin/contract/sinks.ts';
+import type { Count } from '../../../src/admin/contract/values.ts';
 import { aSinkDetail } from '../a-sink-detail.ts';
 
 /** A leadsync whose state a test holds in its hands: every list may be changed, and every action is kept. */
@@ -131,8 +137,8 @@ export class FakeOperations implements Operations {
     return cut(this.#matchingLeads(search), page);
   }
 
-  async countLeads(search: LeadSearch): Promise<number> {
-    return this.#matchingLeads(search).length;
+  async countLeads(search: LeadSearch): Promise<Count> {
+    return counted(this.#matchingLeads(search));
   }
 
   async services(): Promise<readonly string[]> {
@@ -234,8 +240,8 @@ export class FakeOperations implements Operations {
     return cut(this.#matching(filter), page);
   }
 
-  async countDeliveries(filter: DeliveryFilter): Promise<number> {
-    return Math.min(10_000, this.#matching(filter).length);
+  async countDeliveries(filter: DeliveryFilter): Promise<Count> {
+    return counted(this.#matching(filter));
   }
 
   async sinks(): Promise<readonly SinkRow[]> {
@@ -257,15 +263,22 @@ export class FakeOperations implements Operations {
     return sink && aSinkDetail(sink, period, this.now);
   }
 
-  async polls({ source, status, result }: PollFilter, page: PageRequest): Promise<Page<PollRow>> {
+  async polls(filter: PollFilter, page: PageRequest): Promise<Page<PollRow>> {
     this.#mayFail();
-    const rows = this.pollRows.filter(
+    return cut(this.#matchingPolls(filter), page);
+  }
+
+  async countPolls(filter: PollFilter): Promise<Count> {
+    return counted(this.#matchingPolls(filter));
+  }
+
+  #matchingPolls({ source, status, result }: PollFilter): PollRow[] {
+    return this.pollRows.filter(
       (row) =>
         (source === undefined || row.source === source) &&
         (status === undefined || row.status === status) &&
         (result === undefined || row.result === result),
     );
-    return cut(rows, page);
   }
 
   alertsNow: Alerts = {
@@ -311,13 +324,25 @@ export class FakeOperations implements Operations {
     return this.alertsNow;
   }
 
-  async rejected({ source, state }: RejectedFilter, page: PageRequest): Promise<Page<RejectedRow>> {
+  async rejected(filter: RejectedFilter, page: PageRequest): Promise<Page<RejectedRow>> {
     this.#mayFail();
-    const rows = this.rejectedRows.filter(
+    return cut(this.#matchingRejected(filter), page);
+  }
+
+  async countRejected(filter: RejectedFilter): Promise<RejectedCount> {
+    const rows = this.#matchingRejected(filter);
+    const groups = Map.groupBy(rows, ({ source, path, reason }) => JSON.stringify([source, path, reason]));
+    const faults = [...groups.values()].flatMap(([row, ...more]) =>
+      row ? [{ source: row.source, path: row.path, reason: row.reason, leads: more.length + 1 }] : [],
+    );
+    return { ...counted(rows), faults: faults.sort((one, other) => other.leads - one.leads) };
+  }
+
+  #matchingRejected({ source, state }: RejectedFilter): RejectedRow[] {
+    return this.rejectedRows.filter(
       (row) =>
         (source === undefined || row.source === source) && (state === undefined || row.state === state),
     );
-    return cut(rows, page);
   }
 
   async revealRejected(rejected: string): Promise<RejectedContent | undefined> {
@@ -347,12 +372,19 @@ export class FakeOperations implements Operations {
     },
   ];
 
-  async audit({ who, what }: AuditFilter, page: PageRequest): Promise<Page<AuditRow>> {
+  async audit(filter: AuditFilter, page: PageRequest): Promise<Page<AuditRow>> {
     this.#mayFail();
-    const rows = this.auditRows.filter(
+    return cut(this.#matchingLines(filter), page);
+  }
+
+  async countAudit(filter: AuditFilter): Promise<Count> {
+    return counted(this.#matchingLines(filter));
+  }
+
+  #matchingLines({ who, what }: AuditFilter): AuditRow[] {
+    return this.auditRows.filter(
       (row) => (who === undefined || row.who === who) && (what === undefined || row.what === what),
     );
-    return cut(rows, page);
   }
 
   async configuration(): Promise<Configuration> {
@@ -493,6 +525,11 @@ export interface World {
   readonly rawOf: (row: LeadRow) => string;
   readonly previews: LeadPreviews['sinks'];
   readonly language: ExpressionLanguage;
+}
+
+/** Returns the number of rows, as a count that stops at 10,000. */
+function counted(rows: readonly unknown[]): Count {
+  return { count: Math.min(10_000, rows.length), isAtLeast: rows.length >= 10_000 };
 }
 
 function cut<Row>(newestFirst: readonly Row[], { limit, after, order }: PageRequest): Page<Row> {

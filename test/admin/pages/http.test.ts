@@ -976,6 +976,7 @@ describe('actions', () => {
     ] as const)
       expect(await listed(query), query).toBe(ids);
     const open = await (await ask('/rejected?state=open')).text();
+    expect(open).toContain('<span>1 rejected lead</span>');
     expect(open.match(/<option[^>]*>[^<]*/g)?.slice(3, 7)).toEqual([
       '<option value selected>open',
       '<option value="gone">no longer listed',
@@ -1070,6 +1071,7 @@ describe('actions', () => {
 
   test('the page of polls begins with the sources: when each is polled next, and a button that does it now', async () => {
     const html = await (await ask('/polls')).text();
+    expect(html).toContain(`<span>${pages.operations.pollRows.length} polls</span>`);
     expect(html.indexOf('action="/sources/main/poll"')).toBeGreaterThan(0);
     expect(html.indexOf('action="/sources/brisbane/poll"')).toBeLessThan(html.indexOf('aria-label="Polls"'));
     expect(html).toMatch(/data-label="Next poll"><div><time datetime="2026-11-21T14:32:25.412Z"/);
@@ -1132,6 +1134,7 @@ describe('a command in a text of a page', () => {
 test('the audit page shows who did what, newest first, escaped, and filters by person and action', async () => {
   const shown = async (query = '') => (await ask(`/audit${query}`)).text();
   const all = await shown();
+  expect(all).toContain('<span>2 lines</span>');
   expect(all.indexOf('anna')).toBeLessThan(all.indexOf('<bdi>token refused'));
   expect(all).toContain('<bdi>sink crm</bdi>, <bdi>reason: &lt;b>moving&lt;/b></bdi>');
   expect(all).toContain('<label for="filter-until">Until</label>');

@@ -17,6 +17,7 @@ export const addAudit: AddPage = (app, site) => {
     fields,
     schema: AuditFilter,
     rows: (filter, page) => site.operations.audit(filter, page),
+    count: (filter) => site.operations.countAudit(filter),
     columns: AUDIT_COLUMNS,
     body: (filtered, lines) =>
       table({

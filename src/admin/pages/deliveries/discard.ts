@@ -2,8 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { countOf, printCount } from '../../../platform/text/human-readable.ts';
 import { DeliveryFilter } from '../../contract/deliveries.ts';
-import { MAX_COUNTED, MAX_NOTE } from '../../contract/operations.ts';
+import { MAX_NOTE } from '../../contract/operations.ts';
 import type { SinkOverview } from '../../contract/overview.ts';
+import { countText } from '../lists/count-text.ts';
 import { queryOf, readFilter } from '../lists/filters.ts';
 import { withQuery } from '../parts/addresses.ts';
 import { markup } from '../parts/markup.ts';
@@ -48,12 +49,12 @@ export async function discard(
     const ask = discardAsk(words, { count: selected.length, scope: sinksOf(selected, sinks), parts: [] });
     return site.confirm(request, reply, { ...ask, back, fields: selected.map((one) => ['delivery', one]) });
   }
-  const count = await site.operations.countDeliveries({ ...filter, state: 'dead' });
-  const words = `${count >= MAX_COUNTED ? 'at least ' : ''}${countOf(count, 'dead delivery')}`;
+  const counted = await site.operations.countDeliveries({ ...filter, state: 'dead' });
+  const words = countText(counted, 'dead delivery');
   const scope = scopeText(fieldsOfFilter, filtered);
   const parts = await partsOf(site, filter, sinks);
   return site.confirm(request, reply, {
-    ...discardAsk(words, { count, scope, parts }),
+    ...discardAsk(words, { count: counted.count, scope, parts }),
     back,
     fields: [['all', 'yes']],
   });

@@ -2,8 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import { countOf } from '../../../platform/text/human-readable.ts';
 import { DeliveryFilter } from '../../contract/deliveries.ts';
-import { MAX_COUNTED } from '../../contract/operations.ts';
 import type { SinkOverview } from '../../contract/overview.ts';
+import { countText } from '../lists/count-text.ts';
 import { queryOf, readFilter } from '../lists/filters.ts';
 import { withQuery } from '../parts/addresses.ts';
 import type { Content } from '../parts/content.ts';
@@ -86,11 +86,11 @@ async function retryMatching(
     return site.done(reply, back, { kind: 'bad', text: 'Nothing was retried: the filter is not valid.' });
   const selection = { ...filter, state: filter.state ?? 'dead' };
   if (fields.has('sure')) return site.done(reply, back, retryNotice(await site.operations.retry(selection)));
-  const count = await site.operations.countDeliveries(selection);
-  const words = `${count >= MAX_COUNTED ? 'at least ' : ''}${countOf(count, `${selection.state} delivery`)}`;
+  const counted = await site.operations.countDeliveries(selection);
+  const words = countText(counted, `${selection.state} delivery`);
   const scope = scopeText(filterFields, filtered);
   return site.confirm(request, reply, {
-    ...retryAsk(words, back, { count, scope }),
+    ...retryAsk(words, back, { count: counted.count, scope }),
     fields: [['all', 'yes']],
   });
 }

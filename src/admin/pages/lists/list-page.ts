@@ -2,9 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { countOf } from '../../../platform/text/human-readable.ts';
-import { MAX_COUNTED, type Page as Rows } from '../../contract/operations.ts';
+import type { Page as Rows } from '../../contract/operations.ts';
 import { RequestError } from '../../contract/request-error.ts';
 import type { OperationName } from '../../contract/rights.ts';
+import type { Count } from '../../contract/values.ts';
 import { withQuery } from '../parts/addresses.ts';
 import type { Content } from '../parts/content.ts';
 import type { PageName } from '../parts/layout.ts';
@@ -27,8 +28,8 @@ export interface ListPage<Filter, Row extends object> extends List<Filter, Row> 
   readonly problem?: (filtered: ParsedFilter<Filter>) => string | undefined;
   /** Content above the rows that updates itself with them. */
   readonly intro?: (filtered: ParsedFilter<Filter>) => Content;
-  /** Returns the number of matching rows, at most `MAX_COUNTED`; undefined if counting them would take too long. */
-  readonly count?: (filter: Filter) => Promise<number | undefined>;
+  /** Returns the number of matching rows; undefined if counting them would take too long. */
+  readonly count?: (filter: Filter) => Promise<Count | undefined>;
   readonly body: (filtered: ParsedFilter<Filter>, rows: Rows<Row>) => Content;
 }
 
@@ -93,9 +94,9 @@ async function show<Filter, Row extends object>(
 function summary<Filter, Row extends object>(
   { path, noun }: ListPage<Filter, Row>,
   { input }: ParsedFilter<Filter>,
-  count: number | undefined,
+  count: Count | undefined,
 ): VNode {
-  const least = count !== undefined && count >= MAX_COUNTED ? 'At least ' : '';
-  const words = count === undefined ? null : html`<span>${least}${countOf(count, noun)}</span>`;
+  const least = count?.isAtLeast ? 'At least ' : '';
+  const words = count && html`<span>${least}${countOf(count.count, noun)}</span>`;
   return html`<p class="summary">${words} <a href=${withQuery(`${path}.csv`, input)} download>Download as CSV</a></p>`;
 }

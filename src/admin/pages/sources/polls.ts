@@ -35,6 +35,7 @@ function listPage(
     fields: [sourceField(sources), resultField, statusField, orderField],
     schema: Listed,
     rows: ({ order, ...filter }, page) => operations.polls(filter, { ...page, order }),
+    count: ({ order: _, ...filter }) => operations.countPolls(filter),
     columns: POLL_COLUMNS,
     intro: ({ filter }) => sourceTable(sources, filter?.source, new Date(at)),
     body: (filtered, polls) =>

@@ -1,12 +1,12 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { z } from 'zod';
-import { printCount } from '../../../platform/text/human-readable.ts';
-import { MAX_COUNTED, type PageRequest } from '../../contract/operations.ts';
+import { countOf, printCount } from '../../../platform/text/human-readable.ts';
 import type { Overview } from '../../contract/overview.ts';
 import {
   REJECTED_COLUMNS,
   type RejectedContent,
+  type RejectedCount,
   RejectedFilter,
   type RejectedRow,
   RejectionState,
@@ -52,25 +52,27 @@ function listPage(
   { operations }: Site,
   sources: Overview['sources'],
 ): ListPage<z.infer<typeof Sorted>, RejectedRow> {
-  const read = ({ state = 'open', source }: z.infer<typeof Listed>, page: PageRequest) =>
-    operations.rejected({ source, state: state === 'any' ? undefined : state }, page);
+  const filterOf = ({ state = 'open', source }: z.infer<typeof Listed>) => ({
+    source,
+    state: state === 'any' ? undefined : state,
+  });
   // The page is built for each request, which counts before it shows.
-  let counted: readonly RejectedRow[] = [];
+  let counted: RejectedCount | undefined;
   return {
     name: 'Rejected',
     path: '/rejected',
     noun: 'rejected lead',
     fields: [sourceField(sources), stateField, orderField],
     schema: Sorted,
-    rows: ({ order, ...filter }, page) => read(filter, { ...page, order }),
+    rows: ({ order, ...filter }, page) => operations.rejected(filterOf(filter), { ...page, order }),
     count: async ({ order: _, ...filter }) => {
-      counted = (await read(filter, { limit: MAX_COUNTED })).rows;
-      return counted.length;
+      counted = await operations.countRejected(filterOf(filter));
+      return counted;
     },
     columns: REJECTED_COLUMNS,
     body: (filtered, rejected) => [
       html`<p class="hint">Leads that do not match the service’s API description. No sink gets them. leadsync records and delivers each one when the service lists it without the fault. <a href=${RUNBOOK}>What to do about them</a></p>`,
-      faultTable(counted),
+      counted && faultTable(counted),
       html`<section>${table({
         name: 'Rejected leads',
         columns: columns.map((column) =>
@@ -87,25 +89,20 @@ function listPage(
 const RUNBOOK = runbookAddress('docs/operating.md#leads-rejected');
 
 /** Returns the number of rejected leads with each fault, most frequent first; null if all have the same fault, or each has its own. */
-function faultTable(rejected: readonly RejectedRow[]): Content {
-  const groups = [
-    ...Map.groupBy(rejected, ({ source, path, reason }) => JSON.stringify([source, path, reason])).values(),
-  ];
-  const faults = groups
-    .flatMap(([row, ...more]) => (row ? [{ row, leads: more.length + 1 }] : []))
-    .sort((one, other) => other.leads - one.leads);
-  if (faults.length < 2 || faults.length === rejected.length) return null;
+function faultTable({ count, faults }: RejectedCount): Content {
+  if (faults.length < 2 || faults.every(({ leads }) => leads === 1)) return null;
+  const others = count - faults.reduce((sum, { leads }) => sum + leads, 0);
   return html`<section>${table({
     name: 'Rejected leads by fault',
     columns: [
-      { label: 'Source', of: ({ row }) => row.source },
-      { label: 'Fault', of: ({ row }) => faultOf(row), text: true },
+      { label: 'Source', of: ({ source }) => source },
+      { label: 'Fault', of: faultOf, text: true },
       { label: 'Leads', of: ({ leads }) => printCount(leads), number: true },
     ],
     rows: faults,
     key: (fault) => `fault-${faults.indexOf(fault)}`,
     empty: null,
-  })}</section>`;
+  })}${others > 0 && html`<p class="hint">${countOf(others, 'lead has', 'leads have')} other faults.</p>`}</section>`;
 }
 
 function faultOf({ path, reason }: Pick<RejectedRow, 'path' | 'reason'>): Content {
