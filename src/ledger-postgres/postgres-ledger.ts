@@ -26,7 +26,7 @@ import { findLeads } from './queries/find-leads.ts';
 import { polledHours } from './queries/polled-hours.ts';
 import { newestContents, recentAttempts } from './queries/recent.ts';
 import { rejected, rejectedText } from './queries/rejected.ts';
-import { sinkActivity } from './queries/sink-activity.ts';
+import { failureReasons, sinkActivity } from './queries/sink-activity.ts';
 import { backlog, lastPolls, status } from './queries/status.ts';
 import { trace } from './queries/trace.ts';
 import { sentPending, upcoming } from './queries/upcoming.ts';
@@ -199,6 +199,7 @@ function queriesOf(access: PostgresAccess) {
   return {
     backlog: () => access.ask(backlog),
     status: () => access.ask(status),
+    failureReasons: () => access.ask((tx) => failureReasons(tx)),
     sinkActivity: (sink, request) => access.ask((tx) => sinkActivity(tx, sink, request)),
     countDue: (sink, now, most) => access.ask((tx) => countDue(tx, sink, now, most)),
     deliveries: (filter, page) => access.ask((tx) => newestDeliveries(tx, filter, page)),

@@ -33,6 +33,7 @@ export function queriesOf(db: Database.Database, access: LedgerAccess, rows: Sin
     backlog: () => access.read(() => status.backlog()),
     status: () => access.read(() => status.status()),
     sinkActivity: (sink, request) => access.read(() => activity.of(sink, request)),
+    failureReasons: () => access.read(() => activity.failureReasons()),
     countDue: (sink, now, most) => access.read(() => deliveries.countDue(sink, now, most)),
     deliveries: (filter, page) => access.read(() => deliveries.newest(filter, page)),
     trace: (lead, source) => access.read(() => traces.of(lead, source)),

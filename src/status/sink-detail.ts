@@ -2,6 +2,7 @@ import type { ConfigValue } from '../config/contract/config.ts';
 import type {
   ActivityRequest,
   AttemptTotals,
+  FailureReasons,
   SinkActivity,
   SinkAttempt,
 } from '../ledger/contract/sink-activity.ts';
@@ -168,5 +169,14 @@ function nothing(sink: string, period: Period, now: Date): SinkActivity {
     hasMoreReasons: false,
     recent: [],
     recentFailed: [],
+  };
+}
+
+/** Returns the reasons of dead and failed deliveries as the API and `leadsync deliveries --reasons --json` show them. */
+export function failureReasonsJson({ reasons, others, isComplete }: FailureReasons) {
+  return {
+    rows: reasons.map(({ sinks, ...group }) => ({ ...group, sinks: [...sinks] })),
+    others,
+    complete: isComplete,
   };
 }

@@ -403,6 +403,7 @@ describe('/api/v1/openapi.json', () => {
       'get /configuration/changes',
       'get /deliveries',
       'get /deliveries/count',
+      'get /deliveries/reasons',
       'get /expressions',
       'get /leads',
       'get /leads/count',

@@ -38,6 +38,7 @@ const TABLE: Readonly<
     deliveries: { api: [get('/api/v1/deliveries')], pages: [get('/deliveries')] },
     countLeads: { api: [get('/api/v1/leads/count')] },
     services: { pages: [get('/leads')] },
+    failureReasons: { api: [get('/api/v1/deliveries/reasons')], pages: [get('/deliveries/reasons')] },
     countPolls: { pages: [get('/polls')] },
     countRejected: { pages: [get('/rejected')] },
     countDeliveries: { api: [get('/api/v1/deliveries/count')] },

@@ -96,6 +96,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     }),
     deliveries: kept('deliveries', { rows: [], next: null }),
     countDeliveries: kept('countDeliveries', { count: 7, isAtLeast: false }),
+    failureReasons: kept('failureReasons', { rows: [], others: 0, complete: true }),
     sinks: kept('sinks', [{ ...sink, address: null, attempts_last_hour: aSinkDetail(sink, '1h').attempts }]),
     sink: async (...args) => {
       asked.push(['sink', ...args]);

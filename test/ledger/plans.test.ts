@@ -260,6 +260,7 @@ function askForPages(questions: PageQueries, now: Date): void {
   for (const order of ['newest', 'oldest'] as const) askForLists(questions, now, order);
   questions.status();
   questions.sinkActivity('crm', { now, periodMs: 3_600_000, stepMs: 300_000 });
+  questions.failureReasons();
   questions.attemptTotals({ now, periodMs: 3_600_000 });
   questions.newLeads(now, 24);
   questions.speed(now);

@@ -5,7 +5,7 @@ import { printCount } from '../../platform/text/human-readable.ts';
 import { Alerts } from '../contract/alerts.ts';
 import { AuditRow } from '../contract/audit.ts';
 import { Configuration, ReloadPreview } from '../contract/configuration.ts';
-import { DeliveryRow } from '../contract/deliveries.ts';
+import { DeliveryRow, FailureReasons } from '../contract/deliveries.ts';
 import { LeadDetail, LeadRow } from '../contract/leads.ts';
 import { LogLine } from '../contract/log.ts';
 import { MAX_COUNTED, type Operations } from '../contract/operations.ts';
@@ -131,6 +131,21 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       const { count: deliveries, isAtLeast } = await operations.countDeliveries(query);
       return { deliveries, at_least: isAtLeast };
     },
+  );
+  app.get(
+    '/deliveries/reasons',
+    {
+      config: { operation: 'failureReasons' },
+      schema: {
+        operationId: 'failureReasons',
+        summary: 'Dead and failed deliveries of all sinks by reason',
+        description:
+          'Counts the newest dead deliveries of each sink, and the pending ones that failed and are retried first. `complete` says whether these are all. `leadsync deliveries --reasons --json` prints the same.',
+        tags: ['deliveries'],
+        response: responses(FailureReasons),
+      },
+    },
+    () => operations.failureReasons(),
   );
   app.get(
     '/sinks',

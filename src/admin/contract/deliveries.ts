@@ -70,6 +70,23 @@ export const DeliveryFilter = z.object({
   until: time.optional(),
 });
 
+/** The dead deliveries of all sinks, and the pending ones whose last attempt failed, by reason, most frequent first. */
+export const FailureReasons = z.object({
+  rows: z.array(
+    z.object({
+      state: z.enum(['dead', 'pending']),
+      reason: z.string(),
+      deliveries: count,
+      /** The sinks of these deliveries, with the most deliveries first. */
+      sinks: z.array(z.object({ sink: z.string(), deliveries: count })),
+    }),
+  ),
+  /** Number of deliveries that were counted and have other reasons than those of `rows`. */
+  others: count,
+  /** Whether all such deliveries are counted. If false, only the newest dead ones of each sink are, and the pending ones that are retried first. */
+  complete: z.boolean(),
+});
+
 /**
  * Filter for the leads to replay to a sink; a lead must match every field. `since` and `until` compare the time when the lead was first seen or
  * last changed. One delivery of the lead to the sink must match `state`, `reason`, `delivered_since` and `delivered_until`.
@@ -96,6 +113,7 @@ export const ReplayCancellation = z.object({ cancelled: count, attempted: count,
 
 export type DeliveryRow = z.infer<typeof DeliveryRow>;
 export type DeliveryFilter = z.infer<typeof DeliveryFilter>;
+export type FailureReasons = z.infer<typeof FailureReasons>;
 export type ReplayFilter = z.infer<typeof ReplayFilter>;
 export type ReplayTotals = z.infer<typeof ReplayTotals>;
 export type ReplayCancellation = z.infer<typeof ReplayCancellation>;

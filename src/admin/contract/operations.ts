@@ -4,6 +4,7 @@ import type { Configuration, ReloadPreview, TestResult } from './configuration.t
 import type {
   DeliveryFilter,
   DeliveryRow,
+  FailureReasons,
   ReplayCancellation,
   ReplayFilter,
   ReplayTotals,
@@ -102,6 +103,8 @@ export interface Operations {
   findLeads(search: PersonSearch, page: PageRequest): Promise<FoundLeads>;
   deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
   countDeliveries(filter: DeliveryFilter): Promise<Count>;
+  /** Returns why deliveries are dead or failed, over all sinks. */
+  failureReasons(): Promise<FailureReasons>;
   sinks(): Promise<readonly SinkRow[]>;
   /** Returns a sink and what it did in a period that ends now. Returns undefined if the sink is unknown. */
   sink(sink: string, period: Period): Promise<SinkDetail | undefined>;

@@ -15,6 +15,7 @@ const NEEDED_ROLES = {
   countLeads: 'viewer',
   services: 'viewer',
   countDeliveries: 'viewer',
+  failureReasons: 'viewer',
   countPolls: 'viewer',
   countRejected: 'viewer',
   sinks: 'viewer',

@@ -6,6 +6,7 @@ import { addAlerts } from './alerts.ts';
 import { addAudit } from './audit/audit.ts';
 import { addConfiguration } from './configuration.ts';
 import { addDeliveries } from './deliveries/deliveries.ts';
+import { addFailureReasons } from './deliveries/failure-reasons.ts';
 import { addReplay } from './deliveries/replay.ts';
 import { addFindLeads } from './leads/find-leads.ts';
 import { addLead } from './leads/lead.ts';
@@ -42,6 +43,7 @@ const addPages = [
   addFindLeads,
   addLead,
   addDeliveries,
+  addFailureReasons,
   addSinks,
   addSink,
   addSinkActions,

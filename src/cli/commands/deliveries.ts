@@ -1,11 +1,13 @@
 import { type Command, Option } from 'commander';
 import { WAIT_REASONS } from '../../leads/sink-health.ts';
 import type { LedgerQueries, SelectedState } from '../../ledger/contract/ledger-queries.ts';
+import type { FailureReasons } from '../../ledger/contract/sink-activity.ts';
 import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
 import { printMomentAndAge, printSpan } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { type BatchWait, batchWaits } from '../../status/batch-wait.ts';
 import { deliveryJson } from '../../status/record-json.ts';
+import { failureReasonsJson } from '../../status/sink-detail.ts';
 import { allSinks, type SinkState, type SinkView } from '../../status/status-view.ts';
 import {
   declareDelivered,
@@ -13,6 +15,7 @@ import {
   declareReason,
   type FilterOptions,
   filterOf,
+  hasSelection,
   readLimit,
   requireOrder,
 } from '../arguments/filter.ts';
@@ -32,11 +35,13 @@ import {
 import { ExitCode } from '../shell/exit-code.ts';
 import { table } from '../shell/table.ts';
 import { recordPhrase } from '../views/destination-record.ts';
+import { notCounted, reasonTable } from '../views/failure-reasons.ts';
 
 interface Options extends FilterOptions {
   readonly state?: SelectedState[];
   readonly limit: number;
   readonly before?: string;
+  readonly reasons?: boolean;
   readonly json?: boolean;
 }
 
@@ -48,6 +53,7 @@ export const command = defineCommand<Options>({
     'leadsync deliveries --state dead',
     'leadsync deliveries --sink crm --state pending dead --since 2h',
     'leadsync deliveries --lead 42 --json',
+    'leadsync deliveries --reasons',
   ],
   notes:
     'HTTP and TOOK are the status and the duration of the last attempt. The id of a delivery is sink:source:lead:version:hash; `leadsync retry` takes this id.',
@@ -56,6 +62,15 @@ export const command = defineCommand<Options>({
     requireOrder(options);
     const config = readableConfigOf(options, surroundings);
     const { state: states, limit, before } = options;
+    if (options.reasons) {
+      refuseSelection(options);
+      showReasons(
+        await withLedger(config, surroundings, (ledger) => ledger.failureReasons()),
+        options,
+        surroundings,
+      );
+      return ExitCode.done;
+    }
     const found = await withLedger(config, surroundings, async (ledger) => {
       const status = await ledger.status();
       requireSink(options.sink, config, status);
@@ -98,7 +113,28 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
       '--before <delivery>',
       'only deliveries older than this one, usually the last one of the previous list',
     )
-    .option('--json', 'print the deliveries as JSON');
+    .option('--reasons', 'count the dead and the failed deliveries of all sinks by reason instead')
+    .option('--json', 'print the deliveries or the reasons as JSON');
+}
+
+/** Refuses `--reasons` together with a selection. @throws CommandFailure */
+function refuseSelection(options: Options): void {
+  if (!hasSelection(options) && options.state === undefined && options.before === undefined) return;
+  throw new CommandFailure(
+    ExitCode.usage,
+    '--reasons counts the deliveries of all sinks, but other options of this command narrow the selection.',
+    'Remove them. `leadsync status SINK` shows the reasons of one sink.',
+  );
+}
+
+function showReasons(found: FailureReasons, { json }: Options, surroundings: Surroundings): void {
+  const { stdout, stderr } = surroundings;
+  if (json) stdout.write(printJson(failureReasonsJson(found)));
+  else if (found.reasons.length === 0) stderr.write('No delivery is dead or has failed.\n');
+  else {
+    stdout.write(reasonTable(found, widthOf(surroundings)));
+    stderr.write(notCounted(found));
+  }
 }
 
 interface Found {

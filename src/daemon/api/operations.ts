@@ -22,7 +22,7 @@ import { disk } from '../../platform/files/file-system.ts';
 import { alertsJson } from '../../status/alert-json.ts';
 import { batchWaits } from '../../status/batch-wait.ts';
 import { contentJson, deliveryJson, historyJson, leadJson, pollJson } from '../../status/record-json.ts';
-import { activityRequest, sinkDetail, sinkRow } from '../../status/sink-detail.ts';
+import { activityRequest, failureReasonsJson, sinkDetail, sinkRow } from '../../status/sink-detail.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Parts } from '../start/compose.ts';
@@ -122,6 +122,7 @@ export function operationsOf(context: OperationParts): Operations {
       await requireNames(context, query, filter);
       return query('countDeliveries', filterOf(filter), MAX_COUNTED);
     },
+    failureReasons: async () => failureReasonsJson(await query('failureReasons')),
     sinks: async () => {
       const now = parts.clock.now();
       const [status, totals] = await Promise.all([

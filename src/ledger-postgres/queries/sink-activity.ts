@@ -1,5 +1,6 @@
-import type { ActivityRequest, SinkActivity } from '../../ledger/contract/sink-activity.ts';
+import type { ActivityRequest, FailureReasons, SinkActivity } from '../../ledger/contract/sink-activity.ts';
 import { KEPT_MS } from '../../ledger/rules/attempt-sums.ts';
+import { failureReasonsOf, MAX_REASONS_OF_SINK, readOfSink } from '../../ledger/rules/failure-reasons.ts';
 import {
   type AttemptRow,
   activityOf,
@@ -47,6 +48,19 @@ export async function sinkActivity(
     recent: await recent(tx, sinkNo),
     recentFailed: await tx.rows(FAILED_ATTEMPTS, [MAX_READ, sinkNo, MAX_RECENT]),
   });
+}
+
+/** Returns why deliveries are dead or failed, over all sinks. */
+export async function failureReasons(tx: Transaction): Promise<FailureReasons> {
+  const sinks = (await countedSinks(tx)).filter(({ counts }) => counts.dead + counts.pending > 0);
+  const most = readOfSink(sinks.length);
+  const read: Parameters<typeof failureReasonsOf>[0][number][] = [];
+  for (const { name: sink, sinkNo } of sinks)
+    read.push(
+      { sink, state: 'dead', rows: await tx.rows(DEAD_REASONS, [sinkNo, most, MAX_REASONS_OF_SINK]) },
+      { sink, state: 'pending', rows: await tx.rows(FAILED_REASONS, [sinkNo, most, MAX_REASONS_OF_SINK]) },
+    );
+  return failureReasonsOf(read, most);
 }
 
 /**

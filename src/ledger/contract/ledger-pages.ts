@@ -18,7 +18,7 @@ import type {
   StoredPoll,
   StoredRejection,
 } from './page-rows.ts';
-import type { ActivityRequest, SinkActivity, SinkTotals } from './sink-activity.ts';
+import type { ActivityRequest, FailureReasons, SinkActivity, SinkTotals } from './sink-activity.ts';
 import type { DeliveryRow, LedgerStatus, Upcoming } from './status-rows.ts';
 
 /** The queries of the pages and the API. Each query reads one snapshot of the ledger and does a bounded amount of work. */
@@ -29,6 +29,8 @@ export interface LedgerPages {
   sinkActivity(sink: string, request: ActivityRequest): SinkActivity | undefined;
   /** Returns the attempts of every sink in a period. Reads only sums: much less than `sinkActivity`. */
   attemptTotals(request: Omit<ActivityRequest, 'stepMs'>): readonly SinkTotals[];
+  /** Like `LedgerQueries.failureReasons`. */
+  failureReasons(): FailureReasons;
   /** Returns the number of new leads in each of the last hours. */
   newLeads(now: Date, hours: number): readonly { readonly hour: Date; readonly leads: number }[];
   /** Returns the delivery times of each sink for the leads that were first seen since a given time. */

@@ -5,7 +5,7 @@ import type { DeliveredLead, LeadAtSink } from '../../leads/lead-at-sink.ts';
 import type { LeadKey } from '../../leads/person.ts';
 import type { FeedCursor, FeedPage, RecentAttempt } from './feed-entries.ts';
 import type { FoundLeads, PersonSearch, RejectedSearch, RejectedText, StoredRejection } from './page-rows.ts';
-import type { ActivityRequest, SinkActivity } from './sink-activity.ts';
+import type { ActivityRequest, FailureReasons, SinkActivity } from './sink-activity.ts';
 import type {
   Backlog,
   DatabaseStats,
@@ -66,6 +66,8 @@ export interface LedgerQueries {
   status(): Promise<LedgerStatus>;
   /** Returns the activity of a sink in a period; undefined if the ledger does not know the sink. */
   sinkActivity(sink: string, request: ActivityRequest): Promise<SinkActivity | undefined>;
+  /** Returns why deliveries are dead or failed, over all sinks. Reads a limited number of deliveries. */
+  failureReasons(): Promise<FailureReasons>;
   /** Returns one page of deliveries, newest first. `before` is the id of the last delivery of the previous page. */
   deliveries(
     filter: DeliveryFilter,

@@ -88,6 +88,20 @@ export interface ReasonGroup {
   readonly deliveries: number;
 }
 
+/** Deliveries of all sinks in one state for one reason, and of each sink, with the most deliveries first. */
+export interface FailureReason extends ReasonGroup {
+  readonly sinks: readonly { readonly sink: string; readonly deliveries: number }[];
+}
+
+/** Dead deliveries of all sinks, and pending ones that failed, by reason, most frequent first. */
+export interface FailureReasons {
+  readonly reasons: readonly FailureReason[];
+  /** The number of deliveries that were read and have other reasons. */
+  readonly others: number;
+  /** Whether all such deliveries were read. Otherwise, the newest dead ones of each sink were, and the pending ones that are retried first. */
+  readonly isComplete: boolean;
+}
+
 /** An attempt of a delivery, or several in a row that failed in the same way. */
 export interface SinkAttempt {
   readonly delivery: string;

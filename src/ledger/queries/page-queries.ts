@@ -25,7 +25,7 @@ import type {
   StoredRejection,
   StoredVersion,
 } from '../contract/page-rows.ts';
-import type { ActivityRequest, SinkActivity, SinkTotals } from '../contract/sink-activity.ts';
+import type { ActivityRequest, FailureReasons, SinkActivity, SinkTotals } from '../contract/sink-activity.ts';
 import type { DeliveryRow, LedgerStatus, Upcoming } from '../contract/status-rows.ts';
 import { SinkRows } from '../database/sink-rows.ts';
 import { DeliveryList } from './delivery-list.ts';
@@ -83,6 +83,10 @@ export class PageQueries implements LedgerPages {
 
   attemptTotals(request: Omit<ActivityRequest, 'stepMs'>): readonly SinkTotals[] {
     return this.#activity.totals(request);
+  }
+
+  failureReasons(): FailureReasons {
+    return this.#activity.failureReasons();
   }
 
   newLeads(now: Date, hours: number): { readonly hour: Date; readonly leads: number }[] {

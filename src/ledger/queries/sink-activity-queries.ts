@@ -1,6 +1,7 @@
 import type Database from 'better-sqlite3';
-import type { ActivityRequest, SinkActivity, SinkTotals } from '../contract/sink-activity.ts';
+import type { ActivityRequest, FailureReasons, SinkActivity, SinkTotals } from '../contract/sink-activity.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
+import { failureReasonsOf, MAX_REASONS_OF_SINK, readOfSink } from '../rules/failure-reasons.ts';
 import {
   type AttemptRow,
   activityOf,
@@ -61,6 +62,17 @@ export class SinkActivityQueries {
       sink: name,
       total: totalsOfSlots(this.#sql.slots.all(sinkNo, since, end)),
     }));
+  }
+
+  /** Returns why deliveries are dead or failed, over all sinks. */
+  failureReasons(): FailureReasons {
+    const sinks = this.#rows.all().filter(({ counts }) => counts.dead + counts.pending > 0);
+    const most = readOfSink(sinks.length);
+    const read = sinks.flatMap(({ name: sink, sinkNo }) => [
+      { sink, state: 'dead' as const, rows: this.#sql.dead.all(sinkNo, most, MAX_REASONS_OF_SINK) },
+      { sink, state: 'pending' as const, rows: this.#sql.failed.all(sinkNo, most, MAX_REASONS_OF_SINK) },
+    ]);
+    return failureReasonsOf(read, most);
   }
 
   /** Returns the last attempts. The sums of each period contain the range of `_attempts` that includes the sink's attempts in that period. */

@@ -77,6 +77,7 @@ const METHODS: Readonly<Record<EngineMethod, true>> = {
   scrub: true,
   settle: true,
   sinkActivity: true,
+  failureReasons: true,
   startPoll: true,
   status: true,
   checkpointLog: true,

@@ -1,7 +1,12 @@
 import type { Alerts } from '../../../src/admin/contract/alerts.ts';
 import type { AuditFilter, AuditRow } from '../../../src/admin/contract/audit.ts';
 import type { Configuration, ReloadPreview, TestResult } from '../../../src/admin/contract/configuration.ts';
-import type { DeliveryFilter, DeliveryRow, ReplayFilter } from '../../../src/admin/contract/deliveries.ts';
+import type {
+  DeliveryFilter,
+  DeliveryRow,
+  FailureReasons,
+  ReplayFilter,
+} from '../../../src/admin/contract/deliveries.ts';
 import type {
   Content,
   FoundLeads,
@@ -242,6 +247,16 @@ export class FakeOperations implements Operations {
 
   async countDeliveries(filter: DeliveryFilter): Promise<Count> {
     return counted(this.#matching(filter));
+  }
+
+  async failureReasons(): Promise<FailureReasons> {
+    this.#mayFail();
+    const rows = this.deliveryRows.flatMap(({ state, reason, sink }) =>
+      reason !== null && (state === 'dead' || state === 'pending')
+        ? [{ state, reason, deliveries: 1, sinks: [{ sink, deliveries: 1 }] }]
+        : [],
+    );
+    return { rows: rows.slice(0, 20), others: 0, complete: true };
   }
 
   async sinks(): Promise<readonly SinkRow[]> {

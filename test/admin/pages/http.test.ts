@@ -1069,6 +1069,18 @@ describe('actions', () => {
     expect(held + ofViewer).not.toContain('<button');
   });
 
+  test('the page of reasons names each reason once, with links to its deliveries and those of each sink', async () => {
+    const html = await (await ask('/deliveries/reasons')).text();
+    const { rows } = await pages.operations.failureReasons();
+    const [row] = rows;
+    const reason = String(new URLSearchParams({ reason: row?.reason ?? '' }));
+    expect(html).toContain(`href="/deliveries?state=${row?.state}&amp;${reason}"`);
+    expect(html).toContain(
+      `href="/deliveries?sink=${row?.sinks[0]?.sink}&amp;state=${row?.state}&amp;${reason}"`,
+    );
+    expect(await (await ask('/deliveries')).text()).toContain('<a href="/deliveries/reasons">');
+  });
+
   test('the page of polls begins with the sources: when each is polled next, and a button that does it now', async () => {
     const html = await (await ask('/polls')).text();
     expect(html).toContain(`<span>${pages.operations.pollRows.length} polls</span>`);

@@ -40,6 +40,28 @@ describe('leadsync deliveries', () => {
     expect((await install.run(['deliveries', '--sink', 'drop'])).stdout).toMatch(/ pending +0 +- +- /);
   });
 
+  test('counts what is dead or failed by reason, over all sinks, if asked to', async () => {
+    const { install } = await someDead();
+    const { stdout, code } = await install.run(['deliveries', '--reasons']);
+    expect(code).toBe(0);
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.trimEnd().replace(/ +/g, ' ')),
+    ).toEqual(['STATE DELIVERIES SINKS REASON', 'dead 1 crm 1 The CRM refuses the lead (422).']);
+    const reason = 'The CRM refuses the lead (422).';
+    expect(await install.json('deliveries', '--reasons')).toEqual({
+      rows: [{ state: 'dead', reason, deliveries: 1, sinks: [{ sink: 'crm', deliveries: 1 }] }],
+      others: 0,
+      complete: true,
+    });
+    const refused = await install.run(['deliveries', '--reasons', '--sink', 'crm']);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('--reasons counts the deliveries of all sinks');
+    expect((await new Install().run(['deliveries', '--reasons'])).code).not.toBe(2);
+  });
+
   test('says what to do about the dead, and nothing of it where there are none', async () => {
     const { install } = await someDead();
     const { stderr } = await install.run(['deliveries', '--state', 'dead']);

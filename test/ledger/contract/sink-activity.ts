@@ -136,6 +136,29 @@ export function sinkActivityContract(store: () => OpenLedger): void {
       expect(hasMoreReasons).toBe(false);
     });
 
+    it('groups what is dead or failed by reason over all sinks, most frequent first', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm', 'drop', 'mirror');
+      expect(await on.ledger.failureReasons()).toEqual({ reasons: [], others: 0, isComplete: true });
+      await on.list(ids(1, 4));
+      await on.attemptAll('crm', refused, { window: 1 });
+      await on.attemptAll('drop', refused, { window: 3 });
+      await on.attemptAll('drop', unavailable, { window: 1 });
+      await on.attemptAll('mirror', delivered);
+      const dead = [
+        { sink: 'drop', deliveries: 3 },
+        { sink: 'crm', deliveries: 1 },
+      ];
+      const pending = [{ sink: 'drop', deliveries: 1 }];
+      expect(await on.ledger.failureReasons()).toEqual({
+        reasons: [
+          { state: 'dead', reason: 'It says no.', deliveries: 4, sinks: dead },
+          { state: 'pending', reason: 'It is down.', deliveries: 1, sinks: pending },
+        ],
+        others: 0,
+        isComplete: true,
+      });
+    });
+
     it('tells apart only so many reasons, and forgets what is older than a week and a day', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 60));

@@ -21,6 +21,7 @@ import { attemptCount } from './attempt-count.ts';
 import { reasonAndAnswer } from './delivery-answers.ts';
 import { fieldsFor } from './delivery-filter.ts';
 import { discard } from './discard.ts';
+import { reasonsLink } from './failure-reasons.ts';
 import { retry } from './retry.ts';
 
 /** The filter of the list, with its order. */
@@ -48,6 +49,7 @@ async function listPage(
     name: 'Deliveries',
     path: '/deliveries',
     noun: 'delivery',
+    above: reasonsLink,
     fields: fieldsFor({ sinks, sources }, query),
     schema: withOrder(DeliveryFilter),
     rows: ({ order: _, ...filter }, page) => operations.deliveries(filter, { ...page, order }),

@@ -26,6 +26,18 @@ export function fieldsFor(
   ];
 }
 
+/** Maximum length of a reason in a filter, in characters. The filter selects every reason that contains the text. */
+const MAX_REASON = 200;
+
+/** Returns the filter, as fields of an address, for the deliveries in a state with a reason: to one sink, or to all. */
+export function reasonFilter(of: {
+  readonly sink?: string | undefined;
+  readonly state: string;
+  readonly reason: string;
+}) {
+  return { sink: of.sink, state: of.state, reason: of.reason.slice(0, MAX_REASON).trim() };
+}
+
 /** Describes the deliveries to which an action on everything in a filter applies, because a dialog may cover the filter. */
 export function scopeText(fields: readonly Field[], filtered: Pick<ParsedFilter<unknown>, 'input'>): string {
   const text = filterText(fields, filtered);

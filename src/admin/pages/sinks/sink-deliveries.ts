@@ -3,15 +3,13 @@ import type { VNode } from 'preact';
 import { printCount, printSpanRange } from '../../../platform/text/human-readable.ts';
 import { may } from '../../contract/rights.ts';
 import type { SinkDetail } from '../../contract/sinks.ts';
+import { reasonFilter } from '../deliveries/delivery-filter.ts';
 import { withQuery } from '../parts/addresses.ts';
 import { badge } from '../parts/badge.ts';
 import { confirmAllButton } from '../parts/confirmation.ts';
 import type { Content } from '../parts/content.ts';
 import { markup } from '../parts/markup.ts';
 import { table } from '../parts/table.ts';
-
-/** Maximum length of a reason in a filter, in characters. The filter selects every reason that contains the text. */
-const MAX_FILTER = 200;
 
 /** Returns the pending deliveries by age. */
 export function backlogTable({ backlog }: SinkDetail): VNode {
@@ -50,7 +48,7 @@ export function reasonTable({ reasons, reasons_complete, sink }: SinkDetail): VN
         {
           label: 'Deliveries',
           of: (group) =>
-            html`<a href=${withQuery('/deliveries', filterOf(sink, group))}>${printCount(group.deliveries)}</a>`,
+            html`<a href=${withQuery('/deliveries', reasonFilter({ sink, ...group }))}>${printCount(group.deliveries)}</a>`,
           number: true,
         },
         { label: 'Reason', of: ({ reason }) => html`<bdi>${markup(reason)}</bdi>`, text: true },
@@ -64,12 +62,8 @@ export function reasonTable({ reasons, reasons_complete, sink }: SinkDetail): VN
   </section>`;
 }
 
-function filterOf(sink: string, { state, reason }: ReasonGroup): Record<string, string> {
-  return { sink, state, reason: reason.slice(0, MAX_FILTER).trim() };
-}
-
 function reasonActions(sink: string, group: ReasonGroup): Content {
-  const filter = filterOf(sink, group);
+  const filter = reasonFilter({ sink, ...group });
   return html`<div class="actions">
     ${may('retry') && confirmAllButton(withQuery('/deliveries/retry', filter), 'Retry…')}
     ${may('discard') && group.state === 'dead' && confirmAllButton(withQuery('/deliveries/discard', filter), 'Discard…')}
