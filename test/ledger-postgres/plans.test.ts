@@ -26,6 +26,7 @@ const MAY_READ_MANY: Readonly<Record<string, string>> = {
   'failed-attempts-of-sink': 'reads the last failed attempts by number',
   'remove-client-keys': 'removes all of them in parts',
   'several-sums': 'reads a row for each ten minutes of a week and each sink',
+  'sent-last': 'reads the last attempts by number',
   'last-polls': 'reads the last polls by number',
   'recent-speeds': 'reads the last deliveries by number',
 };

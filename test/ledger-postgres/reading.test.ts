@@ -6,12 +6,14 @@ import { findingContract } from '../ledger/contract/finding.ts';
 import { rejectedContract } from '../ledger/contract/rejected.ts';
 import { sinkActivityContract } from '../ledger/contract/sink-activity.ts';
 import { speedToLeadContract } from '../ledger/contract/speed-to-lead.ts';
+import { webhookIdsContract } from '../ledger/contract/webhook-ids.ts';
 import { changedLead, delivered, HOUR, LedgerUnderTest } from '../ledger/ledger-under-test.ts';
 import { PostgresStore, postgresStore } from './postgres-store.ts';
 
 alertQueriesContract(postgresStore);
 speedToLeadContract(postgresStore);
 sinkActivityContract(postgresStore);
+webhookIdsContract(postgresStore);
 findingContract(postgresStore);
 changeFeedContract(postgresStore);
 rejectedContract(postgresStore);

@@ -23,6 +23,7 @@ import { sinkActivityContract } from './contract/sink-activity.ts';
 import { speedToLeadContract } from './contract/speed-to-lead.ts';
 import { twoSourcesContract } from './contract/two-sources.ts';
 import { upcomingContract } from './contract/upcoming.ts';
+import { webhookIdsContract } from './contract/webhook-ids.ts';
 import type { OpenLedger } from './ledger-under-test.ts';
 
 /**
@@ -54,6 +55,7 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     alertQueriesContract(store);
     speedToLeadContract(store);
     sinkActivityContract(store);
+    webhookIdsContract(store);
     externalWritesContract(store);
   });
 }

@@ -63,6 +63,7 @@ const MAY_READ_MANY: readonly (readonly [text: string, reason: string])[] = [
     "coalesce(reason, '') AS reason, count(*) AS deliveries",
     'reads the last 1,000 dead deliveries by an index',
   ],
+  ['FROM _attempts ORDER BY attempt_no DESC LIMIT 20000', 'reads the last 20,000 attempts by number'],
   ['FROM rejected_leads ORDER BY rejected_id DESC LIMIT', 'reads the last thousands by number'],
   ['FROM rejected_leads r JOIN polls first', 'is read row by row, newest first, until a page is full'],
   ["p.status <> 'running' ORDER BY poll_id DESC LIMIT 1", 'reads the last entry of an index'],
@@ -210,6 +211,8 @@ async function usedLedger(): Promise<{ statements: readonly string[]; connection
 
 const FILTERS = [
   {},
+  { webhookId: 'crm:main:1:1:0a1b2c3d' },
+  { webhookId: `batch_${'0'.repeat(32)}` },
   { sink: 'crm' },
   { source: 'main' },
   { lead: 1n },

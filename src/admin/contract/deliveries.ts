@@ -59,6 +59,8 @@ export const DeliveryFilter = z.object({
   source: z.string().optional(),
   lead: leadId.optional(),
   delivery: z.string().optional(),
+  /** The `webhook-id` that a receiver got. That of a batch is found if it is among the last 20,000 attempts. */
+  webhook_id: z.string().trim().min(1).max(400).optional(),
   state: SelectedState.optional(),
   /** Part of the reason, ignoring case, or the HTTP status of the last attempt. */
   reason: z.string().trim().min(1).max(200).optional(),
@@ -91,7 +93,7 @@ export const FailureReasons = z.object({
  * Filter for the leads to replay to a sink; a lead must match every field. `since` and `until` compare the time when the lead was first seen or
  * last changed. One delivery of the lead to the sink must match `state`, `reason`, `delivered_since` and `delivered_until`.
  */
-export const ReplayFilter = DeliveryFilter.omit({ sink: true, delivery: true }).extend({
+export const ReplayFilter = DeliveryFilter.omit({ sink: true, delivery: true, webhook_id: true }).extend({
   /** Only leads that the sink does not have because its `where` left them out. */
   left_out: z.literal(true).optional(),
 });

@@ -16,6 +16,7 @@ export interface FilterOptions {
   readonly since?: Date;
   readonly until?: Date;
   readonly reason?: string;
+  readonly webhookId?: string;
   readonly deliveredSince?: Date;
   readonly deliveredUntil?: Date;
 }
@@ -42,6 +43,14 @@ export function declareReason(command: Command): void {
     '--reason <text>',
     'only deliveries whose reason contains this text, or whose last attempt got this HTTP status, such as 422',
     readReason,
+  );
+}
+
+/** Declares `--webhook-id`. */
+export function declareWebhookId(command: Command): void {
+  command.option(
+    '--webhook-id <id>',
+    'only what a receiver got under this webhook-id; a batch is searched for in the last 20,000 attempts',
   );
 }
 
@@ -114,8 +123,8 @@ function requireBefore(what: '' | 'delivered-', since: Date | undefined, until: 
 
 /** Returns the options that the ledger can filter by, without those that are not set. */
 export function filterOf(options: FilterOptions): FilterOptions {
-  const { sink, source, lead, since, until, reason, deliveredSince, deliveredUntil } = options;
-  const filter = { sink, source, lead, since, until, reason, deliveredSince, deliveredUntil };
+  const { sink, source, lead, since, until, reason, deliveredSince, deliveredUntil, webhookId } = options;
+  const filter = { sink, source, lead, since, until, reason, deliveredSince, deliveredUntil, webhookId };
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
 }
 

@@ -13,6 +13,7 @@ import {
   declareDelivered,
   declareFilter,
   declareReason,
+  declareWebhookId,
   type FilterOptions,
   filterOf,
   hasSelection,
@@ -107,6 +108,7 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
   declareFilter(command, surroundings, 'owed');
   declareDelivered(command, surroundings);
   declareReason(command);
+  declareWebhookId(command);
   command
     .option('--limit <n>', 'maximum number of deliveries, newest first', readLimit, 50)
     .option(

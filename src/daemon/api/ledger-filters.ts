@@ -15,13 +15,14 @@ export function searchOf({ lead, since, until, ...search }: LeadSearch) {
 
 /** Converts a filter for deliveries to one of the ledger. @throws RequestError if `lead` is not a lead id */
 export function filterOf(query: DeliveryFilter & Ids): ActionFilter {
-  const { lead, state, since, until, delivered_since, delivered_until, ids, ...filter } = query;
+  const { lead, state, since, until, delivered_since, delivered_until, ids, webhook_id, ...filter } = query;
   const delivered = timesOf({ since: delivered_since, until: delivered_until });
   return {
     ...filter,
     ...timesOf({ since, until }),
     deliveredSince: delivered.since,
     deliveredUntil: delivered.until,
+    webhookId: webhook_id,
     ids: ids && idsOf(ids),
     lead: lead === undefined ? undefined : leadIdOf(lead),
     states: state === undefined ? undefined : [state],

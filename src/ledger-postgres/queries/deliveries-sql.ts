@@ -1,5 +1,6 @@
 import type { MadeAttempts, RawDelivery } from '../../ledger/rules/delivery-rows.ts';
 import { STATE_CONDITIONS } from '../../ledger/rules/selecting.ts';
+import type { BatchAttempt } from '../../ledger/rules/webhook-batch.ts';
 import { DELIVERY_ID } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 
@@ -51,10 +52,19 @@ export const OF_LEAD = statement<ListPosition>(
    JOIN _sinks s ON s.sink_no = d.sink_no
    WHERE v.source IN (SELECT o.source FROM _sources o WHERE $1::text IS NULL OR o.source = $1) AND v.id = $2::bigint
    AND ($3::text IS NULL OR s.sink = $3) AND ($4::text IS NULL OR (coalesce(s.named, s.sink) = $4 AND v.version = $5::int
-     AND substr(v.hash, 1, 8) = $6 AND d.replay = $7::bigint AND d.reissued = $8::int))
+     AND substr(v.hash, 1, 8) = $6 AND d.replay = $7::bigint AND d.reissued BETWEEN $8::int AND $19::int))
    AND d.owed_at >= $9::bigint AND d.owed_at < $10::bigint
    AND ($11::text[] IS NULL OR d.state = ANY ($11) OR (d.state = 'skipped' AND d.discarded = 1 AND 'discarded' = ANY ($11)))
    AND ${meets(12)} AND (d.owed_at, d.delivery_no) < ($16::bigint, $17::bigint) ${NEWEST_FIRST} LIMIT $18`,
+);
+
+/** The last attempts, those of a sink or of all. */
+export const SENT = statement<BatchAttempt>(
+  'sent-last',
+  `SELECT a.batch_no AS batch, a.started_at AS "startedAt", d.delivery_no AS no, ${DELIVERY_ID} AS delivery
+   FROM (SELECT * FROM _attempts ORDER BY attempt_no DESC LIMIT $2) a
+   CROSS JOIN LATERAL (SELECT * FROM _deliveries y WHERE y.delivery_no = a.delivery_no OFFSET 0) d
+   JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no WHERE $1::text IS NULL OR s.sink = $1`,
 );
 
 /** Deliveries by number, newest first. */

@@ -47,6 +47,11 @@ export interface DeliveryFilter extends ResultFilter {
   readonly source?: string | undefined;
   readonly lead?: LeadId | undefined;
   readonly delivery?: string | undefined;
+  /**
+   * The id under which the delivery was sent to a receiver: its own id, also one that it had before another mapping, or that of a batch. A batch is
+   * found among the last 20,000 attempts, if its deliveries still have the ids that they had then.
+   */
+  readonly webhookId?: string | undefined;
   /** Owed at or after `since`, and before `until`. */
   readonly since?: Date | undefined;
   readonly until?: Date | undefined;

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
+import { isBatchWebhookId } from '../../platform/text/webhook-id.ts';
 import type { DeliveryFilter, SelectedState } from '../contract/ledger-queries.ts';
 import type { Count, Order, Rows } from '../contract/page-rows.ts';
 import type { DeliveryRow } from '../contract/status-rows.ts';
@@ -7,6 +8,7 @@ import { type MadeAttempts, type RawDelivery, toDeliveryRow } from '../rules/del
 import { type Period, periodOf } from '../rules/period.ts';
 import { hasResultCondition, type ResultParameters, resultParameters } from '../rules/result-parameters.ts';
 import { listedStates, STATE_CONDITIONS } from '../rules/selecting.ts';
+import { type BatchAttempt, MAX_SEARCHED, sentUnder } from '../rules/webhook-batch.ts';
 import { deliveryId } from '../schema/views.ts';
 import { filterSql } from './filter-sql.ts';
 import {
@@ -46,6 +48,7 @@ export class DeliveryList {
   readonly #db: Database.Database;
   readonly #counts = new Map<string, CountSql>();
   readonly #made: Database.Statement<[number], MadeAttempts>;
+  readonly #sent: Database.Statement<[{ sink: string | null }], BatchAttempt>;
   readonly #due: Database.Statement<[string, number, number], number>;
 
   /** The statements of `#ofOne`, by SQL text: one for each set of conditions. */
@@ -54,6 +57,7 @@ export class DeliveryList {
   constructor(db: Database.Database) {
     this.#db = db;
     this.#made = db.prepare(MADE);
+    this.#sent = db.prepare(SENT);
     this.#due = db.prepare<[string, number, number], number>(DUE).pluck();
   }
 
@@ -155,8 +159,13 @@ export class DeliveryList {
     );
   }
 
-  /** Returns the deliveries of one lead, or the delivery with a given id. Finds these few rows by lead. */
+  /** Returns the deliveries of one lead, the delivery with a given id, or those of a batch. Finds these few rows by lead. */
   #ofOne(filter: DeliveryFilter): Row[] {
+    const { webhookId, sink } = filter;
+    if (webhookId !== undefined && isBatchWebhookId(webhookId)) {
+      const ids = sentUnder(webhookId, this.#sent.all({ sink: sink ?? null }));
+      return ids.flatMap((id) => this.#ofOne({ ...filter, webhookId: id }));
+    }
     const { where, values } = filterSql(filter);
     const sources = filter.lead !== undefined && filter.source === undefined;
     return this.#prepareOnce(
@@ -204,6 +213,11 @@ const COLUMNS = `d.*, d.owed_at AS at, d.delivery_no AS no, ${deliveryId} AS del
 const MADE = `SELECT coalesce(sum(times), 0) AS made, coalesce(sum(answer <> '') > 0, 0) AS answered, http_status AS last_status,
   duration_ms AS last_ms, max(attempt_no) FROM _attempts WHERE delivery_no = ?`;
 
+const SENT = `SELECT sent.batch_no AS batch, sent.started_at AS startedAt, d.delivery_no AS no, ${deliveryId} AS delivery
+  FROM (SELECT attempt_no, delivery_no, batch_no, started_at FROM _attempts ORDER BY attempt_no DESC LIMIT ${MAX_SEARCHED}) sent
+  CROSS JOIN _deliveries d ON d.delivery_no = sent.delivery_no CROSS JOIN _versions v ON v.version_no = d.version_no
+  CROSS JOIN _sinks s ON s.sink_no = d.sink_no WHERE :sink IS NULL OR s.sink = :sink`;
+
 const DUE = `SELECT count(*) FROM (SELECT 1 FROM _deliveries WHERE sink_no = (SELECT sink_no FROM _sinks WHERE sink = ?)
   AND state = 'pending' AND batch_no IS NULL AND next_attempt_at <= ? LIMIT ?)`;
 
@@ -229,6 +243,6 @@ function countSql(state: SelectedState, fits: string): string {
     WHERE d.sink_no = :sinkNo AND ${STATE_CONDITIONS[state]} AND d.owed_at >= :since AND d.owed_at < :until ORDER BY d.owed_at DESC LIMIT :toRead)`;
 }
 
-function namesOne({ lead, delivery }: DeliveryFilter): boolean {
-  return lead !== undefined || delivery !== undefined;
+function namesOne({ lead, delivery, webhookId }: DeliveryFilter): boolean {
+  return (lead ?? delivery ?? webhookId) !== undefined;
 }

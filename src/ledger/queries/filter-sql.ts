@@ -16,6 +16,7 @@ export function filterSql(filter: DeliveryFilter): FilterSql {
   if (filter.source !== undefined) terms.push(['v.source = ?', filter.source]);
   if (filter.lead !== undefined) terms.push(['v.id = ?', filter.lead]);
   if (filter.delivery !== undefined) terms.push(deliveryTerm(filter.delivery));
+  if (filter.webhookId !== undefined) terms.push(deliveryTerm(filter.webhookId, '>='));
   if (filter.since !== undefined) terms.push(['d.owed_at >= ?', filter.since.getTime()]);
   if (filter.until !== undefined) terms.push(['d.owed_at < ?', filter.until.getTime()]);
   return {
@@ -24,12 +25,15 @@ export function filterSql(filter: DeliveryFilter): FilterSql {
   };
 }
 
-/** Returns the condition for a delivery's id, followed by the values of its parameters. A string that is not an id matches no delivery. */
-function deliveryTerm(text: string): [string, ...(string | number | bigint)[]] {
+/**
+ * Returns the condition for a delivery's id, followed by the values of its parameters. A string that is not an id matches no delivery. `>=` also
+ * matches an id that the delivery had before another mapping.
+ */
+function deliveryTerm(text: string, reissued: '=' | '>=' = '='): [string, ...(string | number | bigint)[]] {
   const id = parseDeliveryId(text);
   if (!id) return ['0 = 1'];
   return [
-    'coalesce(s.named, s.sink) = ? AND v.source = ? AND v.id = ? AND v.version = ? AND substr(v.hash, 1, 8) = ? AND d.replay = ? AND d.reissued = ?',
+    `coalesce(s.named, s.sink) = ? AND v.source = ? AND v.id = ? AND v.version = ? AND substr(v.hash, 1, 8) = ? AND d.replay = ? AND d.reissued ${reissued} ?`,
     id.nameInIds,
     id.source,
     id.lead,

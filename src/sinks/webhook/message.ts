@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
+import { batchWebhookId } from '../../platform/text/webhook-id.ts';
 import { eventFields } from '../lead-event.ts';
 
 /** The content of a request. It is the same for every attempt, so that a receiver can recognise a repeat by its id. */
@@ -25,7 +25,7 @@ export function testMessage(delivery: Delivery): Message {
 }
 
 /**
- * Returns one message for several deliveries. The message's id is a hash of the deliveries' ids, so it always identifies the same leads.
+ * Returns one message for several deliveries. The message's id depends on the deliveries' ids alone, so it always identifies the same leads.
  * The batch's number does not: with a new ledger it starts from 1 again, and a receiver would mistake new leads for repeats.
  */
 function batchMessage(batch: Batch, deliveries: readonly Delivery[]): Message {
@@ -34,7 +34,7 @@ function batchMessage(batch: Batch, deliveries: readonly Delivery[]): Message {
     (delivery) => `{"id":${JSON.stringify(delivery.id)},${eventFields(delivery)}}`,
   );
   return {
-    id: `batch_${hash('sha256', ids.join('\n')).slice(0, 32)}`,
+    id: batchWebhookId(ids),
     body: `{"type":"lead.batch","timestamp":"${batch.createdAt.toISOString()}","events":[${events.join(',')}]}`,
   };
 }

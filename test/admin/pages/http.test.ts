@@ -623,7 +623,7 @@ describe('bad input', () => {
     ['/deliveries?state=dead&state=pending', 'State appears more than once.'],
     [
       '/deliveries?stat=dead',
-      'Unknown filter: <bdi>stat</bdi>. This page has: sink, state, lead, source, reason, since, until, delivered_since, delivered_until, order.',
+      'Unknown filter: <bdi>stat</bdi>. This page has: sink, state, lead, source, webhook_id, reason, since, until, delivered_since, delivered_until, order.',
     ],
     ['/deliveries?stat=', 'Unknown filter: <bdi>stat</bdi>.'],
     ['/leads?lead=48196&limit=5&Source=main', 'Unknown filters: <bdi>limit, Source</bdi>.'],

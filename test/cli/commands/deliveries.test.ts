@@ -40,6 +40,14 @@ describe('leadsync deliveries', () => {
     expect((await install.run(['deliveries', '--sink', 'drop'])).stdout).toMatch(/ pending +0 +- +- /);
   });
 
+  test('finds what a receiver got under a webhook-id', async () => {
+    const { install, ledger } = await someDead();
+    const [delivery] = await ledger.deliveries({ sink: 'crm', lead: 3n }, { limit: 1 });
+    const found = await install.json('deliveries', '--webhook-id', delivery?.delivery ?? '');
+    expect(found).toMatchObject({ deliveries: [{ lead_id: '3', sink: 'crm' }], more: false });
+    expect((await install.run(['deliveries', '--webhook-id', 'x'])).stderr).toBe('No delivery matches.\n');
+  });
+
   test('counts what is dead or failed by reason, over all sinks, if asked to', async () => {
     const { install } = await someDead();
     const { stdout, code } = await install.run(['deliveries', '--reasons']);

@@ -17,6 +17,7 @@ export function fieldsFor(
     },
     { name: 'lead', label: 'Lead', number: true },
     sourceField(sources),
+    { name: 'webhook_id', label: 'webhook-id' },
     { name: 'reason', label: 'Reason or HTTP status' },
     { name: 'since', label: 'Owed since', time: true },
     { name: 'until', label: 'Owed until', time: true },
