@@ -1,6 +1,7 @@
 import { isBackup } from '../../exports/contract/options.ts';
 import {
   countOf,
+  isDueNow,
   printAge,
   printBytes,
   printCount,
@@ -129,7 +130,7 @@ function nextPoll(source: SourceView, now: Date): string {
   const at = nextPollAt(source);
   // Only the running leadsync knows when it retries.
   if (!at) return source.status?.lastPoll?.status === 'failed' ? 'retrying' : '-';
-  return at > now ? printAge(at, now) : 'due';
+  return isDueNow(at, now) ? 'due' : printAge(at, now);
 }
 
 function sinkTable(sinks: readonly SinkView[], { now, paint, columns: width }: ReportContext): string {

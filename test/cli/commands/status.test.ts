@@ -416,6 +416,8 @@ describe('leadsync status', () => {
     expect((await running.run(['status'])).stdout).toMatch(/^main .* in 22 h$/m);
     const { sources } = (await running.json('status')) as { sources: { next_poll_at: string | null }[] };
     expect(sources[0]?.next_poll_at).toBe('2026-11-21T08:00:00.000Z');
+    install.clock.jump(Date.parse('2026-11-21T07:59:59.600Z') - install.clock.now().getTime());
+    expect((await running.run(['status'])).stdout).toMatch(/^main .* due$/m);
   });
 
   test('says that a listing is empty or has lost more than half of its leads, until it is back', async () => {
