@@ -7,8 +7,15 @@ import { iso } from './json-values.ts';
 /** What the next notice of an alert says. */
 const NEXT = { begun: 'first', lasts: 'reminder', over: 'over' } as const;
 
-/** Returns the alerts and their destinations. Returns no alerts if there are no destinations, because leadsync then evaluates no condition. */
-export function alertsJson({ entries, waiting }: AlertState, { to }: AlertOptions) {
+/**
+ * Returns the alerts and their destinations, with the commands in messages as users type them. Returns no alerts if there are no destinations,
+ * because leadsync then evaluates no condition.
+ */
+export function alertsJson(
+  { entries, waiting }: AlertState,
+  { to }: AlertOptions,
+  rewriteCommands: (text: string) => string,
+) {
   const destinations = Object.entries(to).map(([name, { type }]) => ({ name, type }));
   const unsent = (name: string) => waiting[name] ?? [];
   return {
@@ -21,7 +28,7 @@ export function alertsJson({ entries, waiting }: AlertState, { to }: AlertOption
       destinations.length === 0
         ? []
         : entries.map((entry) => ({
-            ...alertJson(entry),
+            ...alertJson({ ...entry, what: rewriteCommands(entry.what) }),
             unsent_to: destinations
               .filter(({ name }) => unsent(name).some((notice) => isOf(notice, entry)))
               .map(({ name }) => name),

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { AlertTracker, type Evaluation } from '../../src/alerts/alert-tracker.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
+import { rewriteCommands } from '../../src/platform/process/typed-command.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import { alertsJson } from '../../src/status/alert-json.ts';
 import { Install } from '../cli/an-install.ts';
@@ -21,6 +22,9 @@ const two = () =>
     chat: { type: 'slack', url: 'https://hooks.slack.com/services/T/B/x' },
   });
 
+/** As in an installation whose users start leadsync with a script. */
+const asTyped = (text: string) => rewriteCommands(text, { LEADSYNC_COMMAND: './leads' });
+
 const held: Evaluation['state'] = {
   since: at(0),
   afterMs: 30 * MINUTE,
@@ -36,7 +40,7 @@ test('an alert says since when it holds, who was told, and what comes next, from
   const tracker = new AlertTracker([]);
   const to = two();
   const now = (waiting: Parameters<typeof alertsJson>[0]['waiting'] = {}) =>
-    alertsJson({ entries: tracker.entries, waiting }, to).alerts;
+    alertsJson({ entries: tracker.entries, waiting }, to, asTyped).alerts;
   tracker.take(found(held), at(1));
   expect(now()).toMatchObject([
     { condition: 'sink_held', severity: 'critical', about: 'crm', state: 'new', since: iso(0) },
@@ -56,7 +60,9 @@ test('an alert says since when it holds, who was told, and what comes next, from
 test('a destination says how many notices wait for it, and since when', () => {
   const tracker = new AlertTracker([]);
   const notices = tracker.take(found(held), at(30));
-  expect(alertsJson({ entries: tracker.entries, waiting: { chat: notices } }, two()).destinations).toEqual([
+  expect(
+    alertsJson({ entries: tracker.entries, waiting: { chat: notices } }, two(), asTyped).destinations,
+  ).toEqual([
     { name: 'ops', type: 'webhook', unsent: 0, unsent_since: null },
     { name: 'chat', type: 'slack', unsent: 1, unsent_since: iso(30) },
   ]);
@@ -66,8 +72,15 @@ test('without a destination nothing is watched, so what an earlier configuration
   const tracker = new AlertTracker([]);
   tracker.take(found(held), at(30));
   const none = options({});
-  expect(alertsJson({ entries: tracker.entries, waiting: {} }, none)).toEqual({
+  expect(alertsJson({ entries: tracker.entries, waiting: {} }, none, asTyped)).toEqual({
     destinations: [],
     alerts: [],
   });
+});
+
+test('the message of an alert names commands as users type them', () => {
+  const tracker = new AlertTracker([]);
+  tracker.take(found({ ...held, what: 'Run `leadsync check`.' }), at(1));
+  const { alerts } = alertsJson({ entries: tracker.entries, waiting: {} }, two(), asTyped);
+  expect(alerts).toMatchObject([{ message: 'Run `./leads check`.' }]);
 });

@@ -6,7 +6,7 @@ import { runbookAddress } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
 import { markup } from './parts/markup.ts';
-import type { AddPage, Site } from './parts/site.ts';
+import type { AddPage } from './parts/site.ts';
 import { table } from './parts/table.ts';
 import { ago, moment } from './parts/time-element.ts';
 
@@ -16,28 +16,24 @@ export const addAlerts: AddPage = (app, site) => {
     site.show(request, reply, {
       title: 'Alerts',
       name: 'Alerts',
-      live: body(await site.operations.alerts(), site.rewriteCommands, new Date()),
+      live: body(await site.operations.alerts(), new Date()),
     }),
   );
 };
 
 type Alert = Alerts['alerts'][number];
 
-function body(
-  { alerts, destinations }: Alerts,
-  rewriteCommands: Site['rewriteCommands'],
-  now: Date,
-): Content {
+function body({ alerts, destinations }: Alerts, now: Date): Content {
   if (destinations.length === 0)
     return html`<p class="empty">No destination is configured, so leadsync sends no alerts and evaluates no condition. Add one under <code>alerts.to</code> in the configuration, then reload it. The overview shows the problems of the moment.</p>`;
   return [
-    alertTable(alerts, rewriteCommands, now),
+    alertTable(alerts, now),
     html`<p class="hint">leadsync evaluates the conditions every 15 s. A condition must last as long as <code>alerts.when</code> says before it is reported. Each notice goes to every destination, at most one message per minute. While an alert is active, a reminder follows after a day, or earlier if a count grows a lot. An alert that is over stays here for 6 hours.</p>`,
     html`<section><h2>Destinations</h2>${destinationTable(destinations, now)}</section>`,
   ];
 }
 
-function alertTable(alerts: readonly Alert[], rewriteCommands: Site['rewriteCommands'], now: Date): VNode {
+function alertTable(alerts: readonly Alert[], now: Date): VNode {
   return table({
     name: 'Alerts',
     columns: [
@@ -48,11 +44,7 @@ function alertTable(alerts: readonly Alert[], rewriteCommands: Site['rewriteComm
           html`<a href=${runbookAddress(runbook)} title="See runbook">${condition.replaceAll('_', ' ')}</a>`,
       },
       { label: 'About', of: ({ about }) => html`<bdi>${about ?? 'leadsync'}</bdi>`, text: true },
-      {
-        label: 'Message',
-        of: ({ message }) => html`<bdi>${markup(rewriteCommands(message))}</bdi>`,
-        text: true,
-      },
+      { label: 'Message', of: ({ message }) => html`<bdi>${markup(message)}</bdi>`, text: true },
       { label: 'Since', of: ({ since }) => ago(since, now), number: true },
       { label: 'Last notice', of: (alert) => lastNotice(alert, now), number: true },
       { label: 'Next notice', of: nextNotice },

@@ -164,7 +164,8 @@ export function operationsOf(context: OperationParts): Operations {
         .filter((line) => isLogged(line, filter)),
     alerts: async () => {
       const { alerts, dataDir } = parts.current.config;
-      return alertsJson(await new AlertFile(disk, alertFile(dataDir)).read(), alerts);
+      const state = await new AlertFile(disk, alertFile(dataDir)).read();
+      return alertsJson(state, alerts, parts.rewriteCommands);
     },
     rejected: async (filter, page) => {
       await requireNames(context, query, filter);
