@@ -7,6 +7,7 @@ import { addApi } from './api/register.ts';
 import type { Configuration } from './contract/configuration.ts';
 import type { LoginProvider } from './contract/login-provider.ts';
 import type { Operations, ReloadResult } from './contract/operations.ts';
+import { may } from './contract/rights.ts';
 import { Access } from './gate/access.ts';
 import { type Audit, auditRecorder, withAudit } from './gate/audit.ts';
 import { addGate, rejectBadAddress } from './gate/gate.ts';
@@ -150,7 +151,7 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
   }
   const operations: Operations = {
     ...withAudit(options.operations, record),
-    overview: cachedFor(OVERVIEW_MS, options.operations.overview, monotonicMs),
+    overview: cachedOverview(options.operations.overview, monotonicMs),
   };
   await addApi(app, operations, options.onFault);
   addDescription(app, options.version);
@@ -169,6 +170,13 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
   });
   await addLogin(app, { access, record, pages, login });
   addOidcLogin(app, { access, record, pages, login, onLoginFailed, monotonicMs });
+}
+
+/** Returns the overview with a cache for each of its two forms: with and without the origins of secrets. */
+function cachedOverview(overview: Operations['overview'], monotonicMs: () => number): Operations['overview'] {
+  const cached = () => cachedFor(OVERVIEW_MS, overview, monotonicMs);
+  const [withOrigins, withoutOrigins] = [cached(), cached()];
+  return () => (may('configuration') ? withOrigins() : withoutOrigins());
 }
 
 function addDescription(app: FastifyInstance, version: string): void {

@@ -29,8 +29,10 @@ import { findSourceProblems } from './source-problems.ts';
 import type { SinkView, SourceView } from './status-view.ts';
 
 type NowAndCommand = Pick<ProblemContext, 'now' | 'command'>;
+/** What a text about the secrets of a sink depends on. */
+type SecretContext = Pick<ProblemContext, 'secrets' | 'namesOrigins'>;
 /** What the problems of a sink depend on, apart from the sink. */
-type SinkContext = Pick<ProblemContext, 'now' | 'command' | 'running' | 'queued' | 'secrets'>;
+type SinkContext = SecretContext & Pick<ProblemContext, 'now' | 'command' | 'running' | 'queued'>;
 
 /** A failing delivery becomes a problem after it has failed for this long, or if its next attempt is this far away, in ms. */
 const TRANSIENT_MS = 60_000;
@@ -95,13 +97,13 @@ function findSinkProblems(sink: SinkView, context: SinkContext): Problem[] {
 /** Returns a list with the problem that the state of a sink causes, or an empty list if it causes none. */
 export function findStateProblems(
   { name, state, status }: SinkView,
-  { now, command, secrets }: NowAndCommand & Pick<ProblemContext, 'secrets'>,
+  { now, command, secrets, namesOrigins = false }: NowAndCommand & SecretContext,
 ): Problem[] {
   const facts = status && { ...status, name, secrets };
   const backlog = waiting(status?.pending ?? 0);
   switch (state) {
     case 'held':
-      return listOf(facts && heldSink(facts, { now, command }));
+      return listOf(facts && heldSink(facts, { now, command, namesOrigins }));
     case 'paused':
       return listOf(facts && pausedSink(facts, { now, command }));
     case 'retrying':

@@ -45,7 +45,7 @@ export function heldSink({ name, health, pending, secrets }: SinkFacts, options:
   const fix = heldReason?.startsWith(MAPPING_FAILS)
     ? `Correct the mapping, then ${command('reload')}` // the reason names the expression
     : heldStatus === 401 || heldStatus === 403
-      ? fixCredentials(name, secrets ?? [], command)
+      ? fixCredentials(name, secrets ?? [], options)
       : 'Fix the destination';
   return problem(
     'sink_held',

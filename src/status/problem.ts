@@ -22,6 +22,11 @@ export interface TextOptions {
   readonly command: (words: string) => string;
   /** Current time, for ages. Absent if the text is read later, when ages would be wrong. */
   readonly now?: Date;
+  /**
+   * Whether the text may name the environment variables and files that secrets come from. Only a reader who may see the configuration gets such
+   * a text; alerts and the log have other readers.
+   */
+  readonly namesOrigins?: boolean;
 }
 
 /** A configuration file that is not valid, while an earlier configuration stays in force. */

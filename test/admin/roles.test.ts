@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { actor } from '../../src/admin/contract/actor.ts';
 import type { Operations } from '../../src/admin/contract/operations.ts';
 import { OPERATION_NAMES, type OperationName } from '../../src/admin/contract/rights.ts';
 import type { AuditEntry } from '../../src/admin/gate/audit.ts';
@@ -237,6 +238,23 @@ test.each(ROLES)('a page offers a %s nothing that would be refused, and everythi
   for (const offer of offered.values()) {
     const { status } = await ask(server, ...sent(offer, role, true));
     expect([offer.path, status === 403]).toEqual([offer.path, false]);
+  }
+});
+
+test('the cached overview of an admin is not that of another role', async () => {
+  const operations = aWellLeadsync();
+  const overview = async () => ({
+    ...(await operations.overview()),
+    installation: actor.getStore()?.role ?? '',
+  });
+  const server = await anAuditedAdmin({
+    tokens: () => tokens,
+    operations: { ...operations, overview },
+    monotonicMs: () => 0,
+  });
+  for (const role of ['admin', 'viewer', 'admin'] as const) {
+    const { text } = await ask(server, '/api/v1/overview', { headers: asRole(role) });
+    expect(JSON.parse(text).installation).toBe(role);
   }
 });
 

@@ -136,6 +136,7 @@ async function readStatus(options: GlobalOptions, surroundings: Surroundings) {
     restoredAt: known.restoredAt,
     queued: config.queue.redis !== undefined,
     secrets: secretsOf(config, options, surroundings),
+    namesOrigins: true,
     command: commandFormatter(options, surroundings),
     columns: widthOf(surroundings),
     paint: paintFor(surroundings),

@@ -193,6 +193,7 @@ class Watch {
       ...this.#holder,
       exports: this.#exports,
       secrets: this.#secrets,
+      namesOrigins: true,
       disk: this.#disk,
       restoredAt: this.#read.status?.restoredAt,
       queued: this.#config.queue.redis !== undefined,

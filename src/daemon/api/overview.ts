@@ -1,4 +1,5 @@
 import type { Overview } from '../../admin/contract/overview.ts';
+import { may } from '../../admin/contract/rights.ts';
 import { filesOf } from '../../config/contract/config.ts';
 import { isBackup } from '../../exports/contract/options.ts';
 import type { AskLedger } from '../../ledger/contract/ledger-pages.ts';
@@ -26,7 +27,10 @@ interface OverviewParts {
   readonly state: () => Reloader['state'];
 }
 
-/** Returns the state of the whole installation, with every problem. `query` asks the query thread. */
+/**
+ * Returns the state of the whole installation, with every problem; their texts name the origins of secrets only to a client that may see the
+ * configuration. `query` asks the query thread.
+ */
 export async function overviewOf(
   { parts, unready, state }: OverviewParts,
   query: AskLedger,
@@ -52,6 +56,7 @@ export async function overviewOf(
     queued: config.queue.redis !== undefined,
     exports,
     secrets: config.secrets,
+    namesOrigins: may('configuration'),
     disk,
     restoredAt: status.restoredAt,
     command: commandInText,

@@ -1,0 +1,48 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { type Actor, actor } from '../../../src/admin/contract/actor.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
+import { overviewOf } from '../../../src/daemon/api/overview.ts';
+import { PollFailures } from '../../../src/daemon/joints/poll-failures.ts';
+import { ExportStateFiles } from '../../../src/exports/export-states.ts';
+import { QueryThread } from '../../../src/ledger/queries/start-query-thread.ts';
+import { disk } from '../../../src/platform/files/file-system.ts';
+import { ROLES, type Role } from '../../../src/platform/options/role.ts';
+import { sinkTypes } from '../../../src/sinks/registry.ts';
+import { attemptDue, Install } from '../../cli/an-install.ts';
+
+const refused = { kind: 'unavailable', reason: 'It answered 401.', httpStatus: 401 } as const;
+const as = (role: Role): Actor => ({ who: role, via: 'token', role, address: '127.0.0.1' });
+
+test('only an admin reads which file or variable the secret of a sink that answers 401 comes from', async () => {
+  const crm = { type: 'webhook', url: 'http://127.0.0.1:9/hook', headers: { Authorization: '${CRM_TOKEN}' } };
+  const install = new Install({ sinks: { crm: { ...crm, secret: { file: './crm.secret' } } } });
+  const ledger = await install.listed(...Array.from({ length: 30 }, (_, i) => i + 1));
+  await attemptDue(ledger, 'crm', install.clock, () => refused);
+  const dataDir = join(install.folder, 'data');
+  const queries = new QueryThread(join(dataDir, 'ledger.db'), { timeoutMs: 60_000 });
+  onTestFinished(() => queries.close());
+  writeFileSync(join(install.folder, 'crm.secret'), 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0');
+  const config = loadConfig(install.configFile, { sinkTypes, env: { CRM_TOKEN: 'secret' } });
+  const context: Parameters<typeof overviewOf>[0] = {
+    parts: {
+      current: { config },
+      clock: install.clock,
+      exportStates: new ExportStateFiles(disk, dataDir),
+      rewriteCommands: (text: string) => text,
+      pollFailures: new PollFailures(install.clock),
+    },
+    unready: async () => [],
+    state: () => ({ generation: 1, loadedAt: install.clock.now(), stale: undefined, values: [] }),
+  };
+  for (const role of ROLES) {
+    const { problems } = await actor.run(as(role), () => overviewOf(context, queries.ask.bind(queries)));
+    const held = problems.find(({ code }) => code === 'sink_held');
+    for (const step of [held?.next_step, held?.page_step]) {
+      expect(step, role).toContain('`headers.Authorization`');
+      expect(step?.includes('CRM_TOKEN'), role).toBe(role === 'admin');
+      expect(step?.includes(`${install.folder}/crm.secret`), role).toBe(role === 'admin');
+    }
+  }
+});
