@@ -68,6 +68,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'contract/sinks.ts',
       'contract/request-error.ts',
       'contract/actor.ts',
+      'contract/rights.ts',
     ],
     because:
       'admin/ serves HTTP and receives its operations as functions; it must not know the rooms that implement them. Of identity/ it knows the contract alone.',
@@ -183,6 +184,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'export-states.ts',
       'staged-files.ts',
       'restore-source.ts',
+      'contract/beyond-keep.ts',
       'contract/options.ts',
       'contract/schedule.ts',
       'contract/export-format.ts',

@@ -41,7 +41,7 @@ export class Daemon {
   readonly #reloader: Reloader;
   readonly #started = Promise.withResolvers<void>();
   readonly #failed = Promise.withResolvers<string>();
-  readonly #requestedExports = new Set<string>();
+  readonly #exportsUnderway = new Set<string>();
 
   private constructor(
     parts: Parts,
@@ -148,7 +148,7 @@ export class Daemon {
       reload: () => this.reload('request'),
       previewReload: (withPlan) => this.#reloader.preview(withPlan),
       pollNow: (source) => this.#installation.pollNow(source),
-      requestedExports: this.#requestedExports,
+      exportsUnderway: this.#exportsUnderway,
     });
   }
 
@@ -196,7 +196,7 @@ export class Daemon {
     const parts = { states, dataDir: this.config.dataDir, clock, random, niceness: EXPORT_NICENESS };
     const onRunEnd = reportExports(this.#emit, clock);
     this.#loops.startWhileHeld('exports', 'exporting', (signal) =>
-      exportOnSchedule(() => filesOf(this.config), parts, onRunEnd, signal, this.#requestedExports),
+      exportOnSchedule(() => filesOf(this.config), parts, onRunEnd, signal, this.#exportsUnderway),
     );
   }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { relations } from '../catalog/documented.ts';
 import { ledgersAt } from '../ledger/database/backup.ts';
 import { PathExists, TemporaryRemoved } from '../platform/files/write-atomically.ts';
+import { beyondKeep } from './contract/beyond-keep.ts';
 import { ExportFailed, folderFailure, nameTaken } from './contract/export-failed.ts';
 import { BACKUP, BACKUP_ENDING } from './contract/export-format.ts';
 import { fileNameOf } from './contract/export-name.ts';
@@ -119,21 +120,15 @@ async function write(request: Request, destination: Destination, signal: AbortSi
   }
 }
 
-/**
- * Removes the oldest exports beyond `keep`. For a backup, removes only backups, and for an export, only exports, because both may have had
- * the same name in the same folder. An export with a later name than `made` was written while the clock was ahead, and is removed first.
- */
+/** Removes the oldest exports beyond `keep`. */
 async function removeOld(
-  { keep, format }: ExportConfig,
+  config: ExportConfig,
   destination: Destination,
   made: string,
   signal: AbortSignal,
 ): Promise<number> {
-  if (keep === undefined) return 0;
-  const isOwn = (file: string) => file.endsWith(BACKUP_ENDING) === (format === BACKUP);
-  const all = (await destination.list(signal)).filter(isOwn);
-  const ahead = all.filter((file) => file <= made).length;
-  const old = [...all.slice(ahead), ...all.slice(0, ahead)].slice(0, -keep);
+  if (config.keep === undefined) return 0;
+  const old = beyondKeep(config, await destination.list(signal), made);
   for (const file of old) await destination.remove(file, signal);
   return old.length;
 }

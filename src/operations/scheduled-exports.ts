@@ -90,29 +90,35 @@ export function reportExports(emit: Emit, clock: Clock): OnRunEnd {
 
 /**
  * Runs every export and backup when it is due, one at a time, until the signal aborts. One that was due while leadsync was not running runs once
- * after the start. A failed one is retried with back-off. Also runs those in `requested`, and removes their names from it.
+ * after the start. A failed one is retried with back-off. Also runs those in `underway`. A name is in `underway` until its run has ended, whatever
+ * caused the run, so that no second run can be requested meanwhile.
  */
 export async function exportOnSchedule(
   exportsNow: () => readonly ExportConfig[],
   parts: ExportParts,
   onRunEnd: OnRunEnd,
   signal: AbortSignal,
-  requested = new Set<string>(),
+  underway = new Set<string>(),
 ): Promise<void> {
   const { states, clock } = parts;
   let known: string | undefined;
   while (!signal.aborted) {
     const exports = exportsNow();
     const names = exports.map(({ name }) => name).join();
-    if (known !== names) await forgetOthers(exports, states);
+    if (known !== names) await forgetOthers(exports, states, underway);
     known = names;
     for (const config of exports) {
       if (signal.aborted) return;
       const state = await currentState(config, parts);
-      if (!requested.delete(config.name) && !isDue(config, state, clock.now())) continue;
-      const startedMs = clock.monotonicMs();
-      const { result, state: after } = await exportOnce(config, parts, signal);
-      onRunEnd(config, result, { startedMs, state: after });
+      if (!underway.has(config.name) && !isDue(config, state, clock.now())) continue;
+      underway.add(config.name);
+      try {
+        const startedMs = clock.monotonicMs();
+        const { result, state: after } = await exportOnce(config, parts, signal);
+        onRunEnd(config, result, { startedMs, state: after });
+      } finally {
+        underway.delete(config.name);
+      }
     }
     await nextBeat(clock, CHECK_INTERVAL_MS, signal);
   }
@@ -171,8 +177,16 @@ async function currentState(config: ExportConfig, { states, clock }: ExportParts
   return now;
 }
 
-/** Forgets exports that are no longer configured, except those that wrote files, because an erasure must still report where the files are. */
-async function forgetOthers(exports: readonly ExportConfig[], states: ExportStates): Promise<void> {
+/**
+ * Forgets exports that are no longer configured, and requests to run them. Keeps the states of those that wrote files, because an erasure must
+ * still report where the files are.
+ */
+async function forgetOthers(
+  exports: readonly ExportConfig[],
+  states: ExportStates,
+  underway: Set<string>,
+): Promise<void> {
+  for (const name of underway) if (!exports.some((one) => one.name === name)) underway.delete(name);
   // Each export reports an unusable folder itself, and so does an erasure.
   await removeStagedOfOthers(states.folder, new Set(exports.map(({ name }) => name))).catch(() => undefined);
   for (const name of await namesOfOthers(exports, states).catch(() => [])) {

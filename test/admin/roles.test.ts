@@ -106,8 +106,9 @@ const TABLE: Readonly<
     poll: { api: [post('/api/v1/sources/main/poll')], pages: [post('/sources/main/poll')] },
     runExport: {
       api: [post('/api/v1/exports/nightly/run'), post('/api/v1/backups/nightly/run')],
-      pages: [post('/exports/nightly/run'), post('/backups/nightly/run')],
+      pages: [post('/exports/nightly/run', { sure: 'yes' }), post('/backups/nightly/run', { sure: 'yes' })],
     },
+    previewExport: { pages: [post('/exports/nightly/run'), post('/backups/nightly/run')] },
   },
   admin: {
     countAudit: { pages: [get('/audit')] },

@@ -147,6 +147,8 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       asked.push(['poll', ...args]);
       return args[0] === 'main' ? true : undefined;
     },
+    previewExport: async (_what, name) =>
+      name === 'nightly' ? { keep: null, removed: [], unknown: null } : undefined,
     runExport: async (...args) => {
       asked.push(['runExport', ...args]);
       return args[1] === 'nightly' ? true : undefined;

@@ -47,8 +47,9 @@ function scheduler(install: Install, files: Files = disk) {
   const { clock } = install;
   const parts = { states, dataDir: config.dataDir, clock, random: () => 0.5, niceness: 0 };
   const told = reportExports((event) => events.push(event), clock);
-  const requested = new Set<string>();
-  const ended = exportOnSchedule(() => config.exports, parts, told, stop.signal, requested);
+  const underway = new Set<string>();
+  let { exports } = config;
+  const ended = exportOnSchedule(() => exports, parts, told, stop.signal, underway);
   const end = async () => {
     stop.abort();
     await ended;
@@ -62,7 +63,11 @@ function scheduler(install: Install, files: Files = disk) {
     await clock.pass(2_000);
     await rest();
   };
-  return { events, pass, rest, end, requested };
+  /** Takes the exports out of the configuration, or puts them back. */
+  const configure = (isThere: boolean) => {
+    exports = isThere ? config.exports : [];
+  };
+  return { events, pass, rest, end, underway, configure };
 }
 
 describe('an export by its name', () => {
@@ -277,14 +282,38 @@ describe('the daemon', () => {
   test('makes an export that an operator requests before it is due, once', async () => {
     const install = withExport();
     await install.listed(1);
-    const { events, pass, requested } = scheduler(install);
+    const { events, pass, underway } = scheduler(install);
     await pass(HOUR_MS);
     expect(filesOf(install)).toHaveLength(1);
-    requested.add('nightly');
+    underway.add('nightly');
     await pass(HOUR_MS);
     await pass(HOUR_MS);
     expect(filesOf(install)).toHaveLength(2);
     expect(events.map(({ type }) => type)).toEqual(['export-made', 'export-made']);
+  });
+
+  test('names an export as underway while it runs, so that no second run is requested', async () => {
+    const install = withExport();
+    await install.listed(1);
+    const { pass, rest, underway } = scheduler(install);
+    await until('it runs', () => underway.has('nightly'));
+    await rest();
+    expect([...underway]).toEqual([]);
+    await pass(HOUR_MS);
+    expect(filesOf(install)).toHaveLength(1);
+  });
+
+  test('forgets the request for an export that has left the configuration', async () => {
+    const install = withExport({ every: undefined, at: '03:00', timezone: 'UTC' });
+    await install.listed(1);
+    const { pass, underway, configure } = scheduler(install);
+    await pass(HOUR_MS);
+    configure(false);
+    underway.add('nightly');
+    await pass(HOUR_MS);
+    configure(true);
+    await pass(HOUR_MS);
+    expect(existsSync(join(install.folder, 'out'))).toBe(false);
   });
 
   test('waits for the hour of day, also after a run by hand', async () => {

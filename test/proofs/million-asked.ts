@@ -201,7 +201,7 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
     reload: () => Promise.reject(new Error('not asked for')),
     previewReload: async () => ({ file: '', options: [], plan: [] }),
     pollNow: () => undefined,
-    requestedExports: new Set(),
+    exportsUnderway: new Set(),
   });
   const admin = await opened.add(
     () => startAdmin({ ...openOptions, operations }),

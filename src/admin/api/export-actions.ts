@@ -46,4 +46,4 @@ export function addExportActions(scope: FastifyInstance, operations: Operations)
 }
 
 const DESCRIPTION =
-  'Answers before the run begins: exports and backups run one at a time. The run counts as a scheduled one. `GET /overview` shows its state and its result.';
+  'Answers before the run begins: exports and backups run one at a time. The run counts as a scheduled one, which also removes the oldest file beyond `keep`. `running` means that it is running or was requested already. `GET /overview` shows its state and its result.';

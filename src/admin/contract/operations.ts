@@ -58,6 +58,16 @@ export interface PageRequest {
   readonly order?: Order | undefined;
 }
 
+/** What a run of an export or backup would remove now. */
+export interface ExportPreview {
+  /** Number of files that the option `keep` keeps; null if it is not set. */
+  readonly keep: number | null;
+  /** Paths or addresses of the files that the run would remove because of `keep`. */
+  readonly removed: readonly string[];
+  /** Why these files are not known, in a sentence; null if they are. */
+  readonly unknown: string | null;
+}
+
 /**
  * A page of rows. `next` is the cursor of the following page, or null at the end. If a filter matches few rows, a page can be shorter than its
  * limit although more rows follow.
@@ -142,9 +152,11 @@ export interface Operations {
   replay(sink: string, source: string, lead: string): Promise<number>;
   /** Starts a poll of a source without waiting for its end. Returns false if a poll is already in progress; undefined if the source is unknown. */
   poll(source: string): Promise<boolean | undefined>;
+  /** Returns what a run of a scheduled export or backup would remove now; undefined if it is not in the configuration in force. */
+  previewExport(what: 'export' | 'backup', name: string): Promise<ExportPreview | undefined>;
   /**
    * Requests a run of a scheduled export or backup before it is due. It begins as soon as no other export or backup runs. Returns false if it is
-   * running already; undefined if it is not in the configuration in force.
+   * running or was requested already; undefined if it is not in the configuration in force.
    */
   runExport(what: 'export' | 'backup', name: string): Promise<boolean | undefined>;
   /** Returns false if the sink is unknown. */

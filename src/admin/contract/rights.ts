@@ -46,6 +46,7 @@ const NEEDED_ROLES = {
   resume: 'operator',
   test: 'operator',
   poll: 'operator',
+  previewExport: 'operator',
   runExport: 'operator',
   audit: 'admin',
   countAudit: 'admin',

@@ -32,7 +32,7 @@ import { findLeads } from './find-leads.ts';
 import { leadPreviews, tryOnLead } from './lead-previews.ts';
 import { choiceOf, filterOf, leadIdOf, searchOf } from './ledger-filters.ts';
 import { overviewOf } from './overview.ts';
-import { runExport } from './run-export.ts';
+import { previewExport, runExport } from './run-export.ts';
 
 /**
  * What `operationsOf` works with. `queries` runs in a separate thread and answers the reads, except for `replayable`; the ledger of `parts` makes the
@@ -56,8 +56,8 @@ export interface OperationParts {
   readonly previewReload: (withPlan: boolean) => Promise<ReloadPreview>;
   /** Polls a source now. Returns false if a poll is in progress; undefined if no source has the name. */
   readonly pollNow: (source: string) => boolean | undefined;
-  /** Names of the exports and backups to run before they are due. */
-  readonly requestedExports: Set<string>;
+  /** Names of the exports and backups that were requested or run now. */
+  readonly exportsUnderway: Set<string>;
 }
 
 /** Returns the operations behind the pages and the API of a running leadsync. */
@@ -209,6 +209,7 @@ export function operationsOf(context: OperationParts): Operations {
     },
     cancelReplays: (sink) => ledger.cancelReplays(sink),
     poll: async (source) => pollNow(source),
+    previewExport: (what, name) => previewExport(what, name, parts),
     runExport: (what, name) => runExport(what, name, context),
     pause: (sink, reason) => ledger.pause(sink, reason),
     resume: async (sink) => {

@@ -1,26 +1,31 @@
+import type { ExportPreview } from '../../admin/contract/operations.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
-import { filesOf } from '../../config/contract/config.ts';
-import { isBackup } from '../../exports/contract/options.ts';
+import { type Config, filesOf } from '../../config/contract/config.ts';
+import { ExportFailed } from '../../exports/contract/export-failed.ts';
+import { type ExportConfig, isBackup } from '../../exports/contract/options.ts';
+import { removedByExport } from '../../operations/removed-by-export.ts';
 import type { Parts } from '../start/compose.ts';
+
+/** Maximum time for listing the destination of an export, in ms. */
+const LISTING_MS = 5_000;
 
 /** What `runExport` works with. */
 interface RunParts {
   readonly parts: Pick<Parts, 'role' | 'current' | 'exportStates'>;
-  /** Names of the exports and backups to run before they are due. */
-  readonly requestedExports: Set<string>;
+  /** Names of the exports and backups that were requested or run now. */
+  readonly exportsUnderway: Set<string>;
 }
 
 /**
- * Requests a run of a configured export or backup. Returns false if it is running already; undefined if it is not configured.
+ * Requests a run of a configured export or backup. Returns false if it is running or was requested already; undefined if it is not configured.
  * @throws RequestError if this process makes no exports
  */
 export async function runExport(
   what: 'export' | 'backup',
   name: string,
-  { parts: { role, current, exportStates }, requestedExports }: RunParts,
+  { parts: { role, current, exportStates }, exportsUnderway }: RunParts,
 ): Promise<boolean | undefined> {
-  const config = filesOf(current.config).find((one) => one.name === name);
-  if (config === undefined || isBackup(config) !== (what === 'backup')) return undefined;
+  if (configured(what, name, current.config) === undefined) return undefined;
   if (role.kind !== 'run')
     throw new RequestError(
       503,
@@ -28,7 +33,36 @@ export async function runExport(
       'Nothing was done, because `leadsync sync` makes no scheduled exports or backups.',
       'Run `leadsync export --name` or `leadsync backup` with the name.',
     );
-  if (await exportStates.isRunning(name)) return false;
-  requestedExports.add(name);
+  const isRunning = await exportStates.isRunning(name); // in another process
+  if (isRunning || exportsUnderway.has(name)) return false;
+  exportsUnderway.add(name);
   return true;
+}
+
+/** Returns what a run of a configured export or backup would remove now; undefined if it is not configured. */
+export async function previewExport(
+  what: 'export' | 'backup',
+  name: string,
+  { current, clock, exportStates }: Pick<Parts, 'current' | 'clock' | 'exportStates'>,
+): Promise<ExportPreview | undefined> {
+  const config = configured(what, name, current.config);
+  if (config === undefined) return undefined;
+  const keep = config.keep ?? null;
+  const signal = AbortSignal.timeout(LISTING_MS);
+  try {
+    const request = { folder: exportStates.folder, now: clock.now(), signal };
+    return { keep, removed: await removedByExport(config, request), unknown: null };
+  } catch (error) {
+    if (error instanceof ExportFailed) return { keep, removed: [], unknown: error.message };
+    if (signal.aborted) return { keep, removed: [], unknown: 'The destination did not answer in time.' };
+    throw error;
+  }
+}
+
+function configured(
+  what: 'export' | 'backup',
+  name: string,
+  config: Pick<Config, 'exports' | 'backups'>,
+): ExportConfig | undefined {
+  return filesOf(config).find((one) => one.name === name && isBackup(one) === (what === 'backup'));
 }

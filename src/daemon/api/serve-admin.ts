@@ -21,7 +21,7 @@ export async function serveAdmin(
   closers: Closers,
   daemon: Pick<
     OperationParts,
-    'unready' | 'state' | 'reload' | 'previewReload' | 'pollNow' | 'requestedExports'
+    'unready' | 'state' | 'reload' | 'previewReload' | 'pollNow' | 'exportsUnderway'
   >,
 ): Promise<void> {
   const { current, carrier, clock, ledger, telemetry, role } = parts;

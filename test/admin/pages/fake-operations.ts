@@ -17,6 +17,7 @@ import type {
 } from '../../../src/admin/contract/leads.ts';
 import { isLogged, type LogFilter, type LogLine } from '../../../src/admin/contract/log.ts';
 import type {
+  ExportPreview,
   ExpressionRequest,
   Ids,
   Operations,
@@ -99,6 +100,7 @@ export class FakeOperations implements Operations {
   tried: TriedExpression | Error = { kind: 'value', type: 'text of 3 characters', json: '"Ada"' };
   /** Set to let everything fail. */
   failure: Error | undefined;
+  exportPreview: ExportPreview = { keep: null, removed: [], unknown: null };
 
   constructor(world: World) {
     this.now = world.now;
@@ -452,6 +454,12 @@ export class FakeOperations implements Operations {
     this.actions.push(`poll ${source}`);
     const known = this.sources.find((one) => one.source === source);
     return known && known.last_poll_status !== 'running';
+  }
+
+  async previewExport(what: 'export' | 'backup', name: string): Promise<ExportPreview | undefined> {
+    const names =
+      what === 'export' ? this.exports.map((one) => one.export) : this.backups.map((one) => one.backup);
+    return names.includes(name) ? this.exportPreview : undefined;
   }
 
   async runExport(what: 'export' | 'backup', name: string): Promise<boolean | undefined> {

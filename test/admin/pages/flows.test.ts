@@ -26,7 +26,7 @@ describe('Overview', () => {
         /^Critical\s*3 deliveries to crm are dead.*422\.\s*See why, and fix the cause before you retry\.\s*See 3 dead\s*Retry…\s*Discard…\s*See runbook\s*$/s,
       ),
       expect.stringMatching(
-        /^Warning\s*Export lake failed 3 times.*leadsync export --name lake.*See export\s*Export now\s*See runbook\s*$/s,
+        /^Warning\s*Export lake failed 3 times.*leadsync export --name lake.*See export\s*Export now…\s*See runbook\s*$/s,
       ),
     ]);
     expect(faults).toEqual([]);
@@ -145,7 +145,7 @@ describe('Overview', () => {
       (await table.locator('tbody tr').allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').trim());
     expect(await rows()).toEqual([
       expect.stringMatching(
-        /^nightly made \/srv\/leads\/exports daily at 03:00 \(Australia\/Brisbane\) 21 h 30 min ago 48,214 21.4 MB 22 Nov 04:02:07 Export now$/,
+        /^nightly made \/srv\/leads\/exports daily at 03:00 \(Australia\/Brisbane\) 21 h 30 min ago 48,214 21.4 MB 22 Nov 04:02:07 Export now…$/,
       ),
       expect.stringMatching(
         /^lake failed 3 times in a row: The storage .*ECONNREFUSED\)\. s3:\/\/acme-leads\/leadsync\/ every 1 h 3 h 30 min ago 61 40 kB /,
@@ -163,7 +163,7 @@ describe('Overview', () => {
     }));
     await go('/');
     expect((await rows())[3]).toBe(
-      'archive failed <b>No room.</b> /mnt/archive every 7 d never – – due now Export now',
+      'archive failed <b>No room.</b> /mnt/archive every 7 d never – – due now Export now…',
     );
     operations.exports = [];
     await go('/');
@@ -171,7 +171,7 @@ describe('Overview', () => {
     expect(faults).toEqual([]);
   });
 
-  test.each(['Export now: nightly', 'Back up now: daily', 'Export now: archive'])(
+  test.each(['Export now… nightly', 'Back up now… daily', 'Export now… archive'])(
     'runs an export or a backup before it is due, unless it is running: %s',
     async (name) => {
       const { page, go, operations, faults } = await openReader(browser, { refreshMs: 60_000 });
@@ -180,7 +180,14 @@ describe('Overview', () => {
       const isRunning = name.endsWith('archive');
       expect(await button.count()).toBe(isRunning ? 0 : 1);
       if (isRunning) return;
+      const old = '/srv/leads/exports/nightly-20261114T170207Z.parquet';
+      operations.exportPreview = { keep: 7, removed: [old], unknown: null };
       await button.click();
+      const ask = page.getByRole('dialog');
+      await ask.filter({ hasText: old }).waitFor();
+      expect(await ask.innerText()).toMatch(/Because of keep: 7, it removes 1 older (?:export|backup):/);
+      expect(operations.actions).toEqual([]);
+      await ask.locator('button[name=sure]').dblclick();
       await notice(page).filter({ hasText: ' begins as soon as no other export or backup runs.' }).waitFor();
       expect(operations.actions).toEqual([
         name.startsWith('Export') ? 'run export nightly' : 'run backup daily',
