@@ -163,6 +163,12 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     },
     test: kept('test', { arrived: true, duration_ms: 1, what: 'It arrived.' }),
     reload: kept('reload', { applied: true, generation: 2 }),
-    previewReload: kept('previewReload', { file: '/etc/leadsync.yaml', options: [], plan: [], faults: [] }),
+    previewReload: kept('previewReload', {
+      file: '/etc/leadsync.yaml',
+      options: [],
+      plan: [],
+      plan_failure: null,
+      faults: [],
+    }),
   };
 }

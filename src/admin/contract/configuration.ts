@@ -43,6 +43,10 @@ export const ReloadPreview = z.object({
     .describe(
       'One sentence for each source, sink, export and backup that would change, as in `leadsync plan`: for example how many leads a sink is owed.',
     ),
+  plan_failure: z
+    .string()
+    .nullable()
+    .describe('Why `plan` is missing: what leadsync could not read from the ledger. Null if it is there.'),
   faults: z.array(z.string()),
 });
 

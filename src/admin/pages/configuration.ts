@@ -48,7 +48,7 @@ const CONSEQUENCES =
 
 /** Returns the list of what the reload would change: the options, and the effects on sources, sinks and exports. */
 function changes(
-  { options, plan, faults }: ReloadPreview,
+  { options, plan, plan_failure: unknown, faults }: ReloadPreview,
   rewriteCommands: Site['rewriteCommands'],
 ): Content {
   if (options === null)
@@ -65,7 +65,8 @@ function changes(
       plan.length > 0 &&
       html`<p>This means:</p>
         <ul>${plan.map((line) => html`<li><bdi>${markup(rewriteCommands(line))}</bdi></li>`)}</ul>`
-    }`;
+    }
+    ${unknown !== null && html`<p>How many leads this concerns is unknown: <bdi>${markup(rewriteCommands(unknown))}</bdi></p>`}`;
 }
 
 function body(

@@ -32,6 +32,7 @@ import { findLeads } from './find-leads.ts';
 import { leadPreviews, tryOnLead } from './lead-previews.ts';
 import { choiceOf, filterOf, leadIdOf, searchOf } from './ledger-filters.ts';
 import { overviewOf } from './overview.ts';
+import { reloadPreviewJson } from './reload-preview.ts';
 import { previewExport, runExport } from './run-export.ts';
 
 /**
@@ -228,11 +229,7 @@ export function operationsOf(context: OperationParts): Operations {
       return { arrived, duration_ms: durationMs, what };
     },
     reload,
-    previewReload: async (withPlan = false) => {
-      const preview = await previewReload(withPlan);
-      if ('faults' in preview) return { ...preview, options: null, plan: [], faults: [...preview.faults] };
-      return { ...preview, options: [...preview.options], plan: [...preview.plan], faults: [] };
-    },
+    previewReload: async (withPlan = false) => reloadPreviewJson(await previewReload(withPlan)),
   };
 }
 

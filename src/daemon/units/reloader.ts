@@ -40,8 +40,11 @@ export type ReloadResult =
 export type ReloadPreview = { readonly file: string } & (
   | {
       readonly options: readonly ChangedOption[];
-      /** One sentence for each source, sink, export and backup that would change, with the number of leads. Empty if it was not requested. */
-      readonly plan: readonly string[];
+      /**
+       * One sentence for each source, sink, export and backup that would change, with the number of leads. Empty if it was not requested. The
+       * error if the ledger could not be read.
+       */
+      readonly plan: readonly string[] | LedgerError;
     }
   | { readonly faults: readonly string[] }
 );
@@ -116,10 +119,20 @@ export class Reloader {
     const { file } = this.#files;
     try {
       const next = this.#read.load();
-      const plan = withPlan ? await this.#installation.planned(next) : [];
+      const plan = withPlan ? await this.#planned(next) : [];
       return { file, options: this.#installation.changedOptions(next), plan };
     } catch (error) {
       return { file, faults: faultsOf(error) };
+    }
+  }
+
+  /** Returns the plan. Returns an error of the ledger rather than throwing it, because it is no fault of the configuration. */
+  async #planned(next: Config): Promise<readonly string[] | LedgerError> {
+    try {
+      return await this.#installation.planned(next);
+    } catch (error) {
+      if (error instanceof LedgerError) return error;
+      throw error;
     }
   }
 

@@ -89,6 +89,7 @@ export class FakeOperations implements Operations {
     file: '/etc/leadsync.yaml',
     options: [{ path: 'sinks.crm.timeout', before: '15s', after: '30s', restart: false }],
     plan: ['sink crm: timeout, from its next attempt on; still pending: 12 deliveries'],
+    plan_failure: null,
     faults: [],
   };
   reloadResult: Awaited<ReturnType<Operations['reload']>>;

@@ -760,6 +760,11 @@ describe('Configuration', () => {
     await page.getByRole('button', { name: 'Reload…' }).click();
     await page.getByRole('dialog').getByText('still pending: 12 deliveries').waitFor();
     await page.keyboard.press('Escape');
+    operations.preview = { ...operations.preview, plan: [], plan_failure: 'The ledger is locked.' };
+    await page.getByRole('button', { name: 'Reload…' }).click();
+    const unknown = 'How many leads this concerns is unknown: The ledger is locked.';
+    await page.getByRole('dialog').getByText(unknown).waitFor();
+    await page.keyboard.press('Escape');
     await reload(page);
     await notice(page).getByText('Generation 8 is in force.').waitFor();
     expect(await notice(page).innerText()).toContain('sink crm changed: timeout');
@@ -804,7 +809,13 @@ describe('Configuration', () => {
     await button.waitFor();
     expect(await page.locator('.facts').innerText()).toContain('has faults');
     operations.config = { ...operations.config, stale: null };
-    operations.preview = { file: '/etc/leadsync.yaml', options: null, plan: [], faults: stale.faults };
+    operations.preview = {
+      file: '/etc/leadsync.yaml',
+      options: null,
+      plan: [],
+      plan_failure: null,
+      faults: stale.faults,
+    };
     await go('/configuration');
     expect(await button.count()).toBe(1);
   });

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load-config.ts';
+import { reloadPreviewJson } from '../../../src/daemon/api/reload-preview.ts';
 import { Reloader } from '../../../src/daemon/units/reloader.ts';
+import { LedgerError } from '../../../src/ledger/contract/ledger-error.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { Install } from '../../cli/an-install.ts';
 import { HeldClock } from '../../support/time/held-clock.ts';
@@ -12,11 +14,14 @@ function aReloader() {
   const { configFile } = new Install();
   const load = () => loadConfig(configFile, { sinkTypes, env: {} });
   const config = load();
-  const next = { changes: [] as string[] };
+  const next = { changes: [] as string[], ledger: undefined as LedgerError | undefined };
   const units = {
-    apply: async () => ({ ...next, restart: [] }),
+    apply: async () => ({ changes: next.changes, restart: [] }),
     changedOptions: () => [],
-    planned: async () => ['sink crm is new: 7 leads listed before are owed to it'],
+    planned: async () => {
+      if (next.ledger) throw next.ledger;
+      return ['sink crm is new: 7 leads listed before are owed to it'];
+    },
   };
   const { emit } = new Reported();
   const ready = Promise.resolve();
@@ -46,4 +51,17 @@ test('a preview says how many leads a change concerns only if it is asked for th
     plan: ['sink crm is new: 7 leads listed before are owed to it'],
   });
   expect(await reloader.preview(false)).toMatchObject({ options: [], plan: [] });
+});
+
+test('a ledger that cannot be read is no fault of the configuration: the preview still has the options', async () => {
+  const { next, reloader } = aReloader();
+  next.ledger = new LedgerError('busy', 'The ledger is locked.', 'Try again.');
+  const preview = await reloader.preview(true);
+  expect(preview).toEqual({ file: expect.any(String), options: [], plan: next.ledger });
+  expect(reloadPreviewJson(preview)).toMatchObject({
+    options: [],
+    plan: [],
+    plan_failure: 'The ledger is locked. Try again.',
+    faults: [],
+  });
 });
