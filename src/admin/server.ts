@@ -53,6 +53,8 @@ export interface AdminOptions extends ProbeOptions {
   readonly version: string;
   /** Id of this process, sent with every response. */
   readonly instance: string;
+  /** Secret that a command of this machine sends if it has recorded its action in the audit log itself. */
+  readonly recordKey?: string;
   /** Returns the configuration in force. */
   readonly configuration: () => Promise<Configuration>;
   /** Reloads the configuration file. */
@@ -136,7 +138,13 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
   const access = new Access({ tokens, header, login, isProxy, loopback, publicUrl, monotonicMs });
   await app.register(cookie);
   const record = auditRecorder(audit);
-  addGate(app, { hosts: options.hosts, access, record, instance: options.instance });
+  addGate(app, {
+    hosts: options.hosts,
+    access,
+    record,
+    instance: options.instance,
+    recordKey: options.recordKey,
+  });
   addProbes(app, options, monotonicMs);
   app.post('/-/reload', { config: { operation: 'reload' } }, async (_request, reply) => {
     await record('reload');

@@ -1,3 +1,5 @@
+import { codeOf } from '../platform/failures/error-code.ts';
+
 /**
  * Fields of a line, except the time: `who` acted, `via` which credential or interface, `what` was done, and the details. Contains no lead
  * content and no secret.
@@ -56,4 +58,18 @@ export interface AuditStore {
   count(filter: AuditFilter, most: number): Promise<AuditCount>;
   /** Waits for the lines in progress. */
   close(): Promise<void>;
+}
+
+/** The audit log cannot be written, so the action was not done. */
+export class AuditFailed extends Error {
+  override readonly name = 'AuditFailed';
+  /** The next step for the operator. */
+  readonly hint = 'Check that data_dir has free space and belongs to the user that leadsync runs as.';
+
+  constructor(cause: unknown) {
+    super(
+      `Nothing was done, because the audit log cannot be written (${codeOf(cause) ?? 'unknown error'}).`,
+      { cause },
+    );
+  }
 }

@@ -64,6 +64,7 @@ export class Daemon {
         config: options.config,
         loadedStamp,
         ready: this.#started.promise,
+        audit: parts.audit,
       },
     );
   }

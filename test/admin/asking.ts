@@ -14,6 +14,7 @@ export const openOptions: AdminOptions = {
   loopback: true,
   version: '1.2.3',
   instance: 'an-instance',
+  recordKey: 'a-record-key',
   ready: () => [],
   registry: { contentType: 'text/plain; version=0.0.4', metrics: async () => 'leadsync_up 1\n' },
   configuration: async () => ({

@@ -272,6 +272,23 @@ test('the description of the API names the role that each operation needs', asyn
   expect(paths['/api/v1/leads'].get.security).toEqual([{ token: ['viewer'] }]);
 });
 
+test('only a command with the key of this leadsync has recorded its action itself', async () => {
+  const server = await anAuditedAdmin({ tokens: () => tokens });
+  const poll = (headers: Record<string, string>) =>
+    ask(server, '/api/v1/sources/main/poll', {
+      method: 'POST',
+      headers: { ...asRole('operator'), ...headers },
+    });
+  expect((await poll({ 'x-leadsync-recorded': 'a-record-key' })).status).toBe(200);
+  expect(server.entries).toEqual([]);
+  expect((await poll({ 'x-leadsync-recorded': '' })).status).toBe(200);
+  expect((await poll({ 'x-leadsync-recorded': 'guessed' })).status).toBe(200);
+  expect(server.entries).toMatchObject([
+    { who: 'the-operator', what: 'poll' },
+    { who: 'the-operator', what: 'poll' },
+  ]);
+});
+
 test('the name and the way in are in the audit log, and a changed role counts from the next request', async () => {
   let role: Role = 'operator';
   const anna = { name: 'anna', token: new Secret('a-token-of-annas-own') };

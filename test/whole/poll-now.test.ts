@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { aScene } from '../support/scene/a-scene.ts';
@@ -28,9 +29,7 @@ test('a source is polled at the start, and again as soon as an operator asks for
   });
   const audit = readFileSync(join(scene.dataDir, 'audit.jsonl'), 'utf8').trim().split('\n');
   expect(audit.map((line) => JSON.parse(line))).toMatchObject([
-    { via: 'cli', what: 'poll', source: 'main' },
-    { via: 'loopback', what: 'poll', source: 'main' },
-    { via: 'cli', what: 'poll' }, // of every source
-    { via: 'loopback', what: 'poll', source: 'main' },
+    { who: userInfo().username, via: 'cli', what: 'poll', source: 'main' },
+    { who: userInfo().username, via: 'cli', what: 'poll' }, // of every source
   ]);
 });

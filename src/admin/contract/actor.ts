@@ -19,6 +19,8 @@ export interface Actor {
   /** Issuer within which the subject is unique. */
   readonly issuer?: string;
   readonly address: string;
+  /** Whether the client, a command on this machine, has recorded its action in the audit log itself. */
+  readonly isRecorded?: true;
 }
 
 /** Client of the request that is being handled. */

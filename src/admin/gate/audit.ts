@@ -27,9 +27,13 @@ export const UNPROVED = {
   issuer: undefined,
 } as const;
 
-/** Returns a function that records actions with the client of the request. The function throws RequestError if the audit log cannot be written. */
+/**
+ * Returns a function that records actions with the client of the request, except actions that the client has recorded itself. The function throws
+ * RequestError if the audit log cannot be written.
+ */
 export function auditRecorder(audit: Audit): RecordAudit {
   return async (what, details = {}) => {
+    if (actor.getStore()?.isRecorded) return;
     try {
       await audit({ ...actor.getStore(), what, ...details });
     } catch (error) {

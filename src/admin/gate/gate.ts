@@ -1,5 +1,6 @@
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import { INSTANCE_HEADER } from '../../platform/http/instance-header.ts';
+import { INSTANCE_HEADER, RECORDED_HEADER } from '../../platform/http/instance-header.ts';
 import { actor } from '../contract/actor.ts';
 import { RequestError } from '../contract/request-error.ts';
 import { isAllowed, noRole, notAllowed } from '../contract/rights.ts';
@@ -59,7 +60,14 @@ export function addGate(
     access,
     record,
     instance,
-  }: { hosts: () => readonly string[]; access: Access; record: RecordAudit; instance: string },
+    recordKey,
+  }: {
+    hosts: () => readonly string[];
+    access: Access;
+    record: RecordAudit;
+    instance: string;
+    recordKey: string | undefined;
+  },
 ): void {
   const routes = new Routes();
   const ruleNow = (): HostRule => ({ configured: hosts(), guarded: access.needed });
@@ -77,7 +85,8 @@ export function addGate(
   });
   app.addHook('onRequest', (request, reply, done) => {
     const client = access.authenticate(request);
-    if (client.who !== undefined) actor.run(client, done);
+    if (client.who !== undefined)
+      actor.run(isRecorded(request, recordKey) ? { ...client, isRecorded: true } : client, done);
     else rejectAnonymous(request, reply, client, record).then((isAnswered) => isAnswered || done(), done);
   });
   app.addHook('onRequest', async (request, reply) => {
@@ -86,6 +95,16 @@ export function addGate(
     if (allowed.length > 0) reply.header('allow', allowed.join(', '));
     return sendError(request, reply, routeError(allowed));
   });
+}
+
+/** Whether the request comes from a command that has recorded its action, as only a process that may read the data directory can prove. */
+function isRecorded({ headers }: FastifyRequest, recordKey: string | undefined): boolean {
+  const key = headers[RECORDED_HEADER];
+  return (
+    typeof key === 'string' &&
+    recordKey !== undefined &&
+    timingSafeEqual(hash('sha256', key, 'buffer'), hash('sha256', recordKey, 'buffer'))
+  );
 }
 
 /** Answers a request with an invalid path. No hook runs for it, so this function sets the headers. */

@@ -28,8 +28,8 @@ export const command = defineCommand<{ json?: boolean }>({
     const config = readableConfigOf(options, surroundings);
     const known = config.sources.map(({ name }) => name);
     requireName('source', source, known);
-    await recordAction(config, surroundings, 'poll', { source });
-    const daemon = runningDaemon(config, commandFormatter(options, surroundings));
+    const isRecorded = await recordAction(config, surroundings, 'poll', { source });
+    const daemon = runningDaemon(config, commandFormatter(options, surroundings), isRecorded);
     const { stdout, stderr, clock } = surroundings;
     const polls = await withLedger(config, surroundings, async (ledger) => {
       const polling = (source === undefined ? known : [source]).map(async (name) => {
@@ -64,10 +64,10 @@ async function lastPoll(ledger: Ledger, source: string): Promise<PollRow | undef
 }
 
 /**
- * Returns a function that requests a poll from the running leadsync, and one that returns the failure to throw if that leadsync has ended.
+ * Returns a function that requests a poll from the running leadsync, which records it unless the command has done so (`isRecorded`), and one that returns the failure to throw if that leadsync has ended.
  * @throws CommandFailure if no leadsync is running, or if it has no address
  */
-function runningDaemon(config: LedgerConfig, command: ShowCommand) {
+function runningDaemon(config: LedgerConfig, command: ShowCommand, isRecorded: boolean) {
   const gone = () =>
     new CommandFailure(
       ExitCode.unreachable,
@@ -82,12 +82,19 @@ function runningDaemon(config: LedgerConfig, command: ShowCommand) {
       'admin.listen is off, so this command cannot reach the running leadsync.',
       'Set it to an address such as 127.0.0.1:9464, and restart leadsync.',
     );
-  return { gone, request: (source: string) => requestPoll(target, source, config.adminToken) };
+  return {
+    gone,
+    request: (source: string) => requestPoll(target, source, { token: config.adminToken, isRecorded }),
+  };
 }
 
-async function requestPoll(target: DaemonTarget, source: string, token: LedgerConfig['adminToken']) {
+async function requestPoll(
+  target: DaemonTarget,
+  source: string,
+  how: { readonly token: LedgerConfig['adminToken']; readonly isRecorded: boolean },
+) {
   const path = `/api/v1/sources/${encodeURIComponent(source)}/poll`;
-  const answer = await askDaemon(target, path, { method: 'POST', token });
+  const answer = await askDaemon(target, path, { method: 'POST', ...how });
   if ('failure' in answer)
     throw new CommandFailure(
       ExitCode.unreachable,

@@ -28,11 +28,12 @@ export const command = defineCommand<{ json?: boolean }>({
         'admin.listen is off, so this command cannot reach the running leadsync.',
         'Send it SIGHUP instead: kill -HUP PID.',
       );
-    await recordAction(config, surroundings, 'reload');
+    const isRecorded = await recordAction(config, surroundings, 'reload');
     const answer = await askDaemon(asked, '/-/reload', {
       method: 'POST',
       withinMs: RELOAD_MS,
       token: adminToken,
+      isRecorded,
     });
     const address = hostAndPort(asked.address);
     const result = 'failure' in answer ? undefined : readResult(answer.body);

@@ -17,6 +17,7 @@ import {
   type Surroundings,
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
+import { recordAction } from '../shell/record-action.ts';
 import { Progress } from '../shell/sync-progress.ts';
 import { SyncResult } from '../views/sync-result.ts';
 
@@ -31,6 +32,7 @@ export const command = defineCommand<{ json?: boolean }>({
   declare: (command) => command.option('--json', 'print the result as JSON'),
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);
+    await recordAction(config, surroundings, 'sync');
     const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
     const synced = await syncOnce(config, surroundings, stop.signal).finally(stop.release);
     const { failures, status } = synced;

@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { readAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
 import { hostAndPort } from '../../platform/http/address.ts';
-import { INSTANCE_HEADER } from '../../platform/http/instance-header.ts';
+import { INSTANCE_HEADER, RECORDED_HEADER } from '../../platform/http/instance-header.ts';
 import type { StaleConfig } from '../../status/problem.ts';
 import type { Address } from '../arguments/address.ts';
 
@@ -24,6 +24,8 @@ export interface DaemonTarget {
   readonly address: Address;
   /** The instance that must answer. `none`: a server that names no instance; `any`: every server. */
   readonly instance: string | 'none' | 'any';
+  /** Secret for requests whose action the command has recorded in the audit log. Absent if it is not known. */
+  readonly recordKey?: string;
 }
 
 /**
@@ -35,24 +37,33 @@ export function daemonTarget({
   admin,
 }: Pick<LedgerConfig, 'dataDir' | 'admin'>): DaemonTarget | undefined {
   const found = readAdminEndpoint(dataDir);
-  if (found) return { address: { host: found.host, port: found.port }, instance: found.instance };
+  if (found) {
+    const { host, port, ...ids } = found;
+    return { address: { host, port }, ...ids };
+  }
   return admin && { address: admin, instance: 'none' };
 }
 
-/** Sends a request to a leadsync, GET by default. An answer from another leadsync counts as a failure. Never rejects. */
+/**
+ * Sends a request to a leadsync, GET by default. `isRecorded` says that the command has recorded the action in the audit log, so that leadsync
+ * does not record it a second time. An answer from another leadsync counts as a failure. Never rejects.
+ */
 export function askDaemon(
-  { address, instance }: DaemonTarget,
+  { address, instance, recordKey }: DaemonTarget,
   path: string,
   {
     method = 'GET',
     withinMs = ANSWER_MS,
     maxBytes = MAX_BYTES,
     token,
-  }: { method?: string; withinMs?: number; maxBytes?: number; token?: Token } = {},
+    isRecorded = false,
+  }: { method?: string; withinMs?: number; maxBytes?: number; token?: Token; isRecorded?: boolean } = {},
 ): Promise<DaemonAnswer> {
   const { host, port } = reachable(address);
-  const headers =
-    token === undefined || token === 'unknown' ? {} : { authorization: `Bearer ${token.reveal()}` };
+  const headers = {
+    ...(token !== undefined && token !== 'unknown' && { authorization: `Bearer ${token.reveal()}` }),
+    ...(isRecorded && recordKey !== undefined && { [RECORDED_HEADER]: recordKey }),
+  };
   return new Promise((resolve) => {
     const signal = AbortSignal.timeout(withinMs);
     const fail = (error: NodeJS.ErrnoException) =>

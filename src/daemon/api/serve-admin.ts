@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { startAdmin } from '../../admin/server.ts';
-import { AuditLog } from '../../audit/audit-log.ts';
 import { MappingProcess } from '../../mapping/start-mapping-process.ts';
 import { removeAdminEndpoint, writeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
 import { openPageReader } from '../../operations/opening/open-ledger.ts';
@@ -24,10 +23,8 @@ export async function serveAdmin(
     'unready' | 'state' | 'reload' | 'previewReload' | 'pollNow' | 'exportsUnderway'
   >,
 ): Promise<void> {
-  const { current, carrier, clock, ledger, telemetry, role } = parts;
+  const { audit, current, carrier, clock, ledger, telemetry, role } = parts;
   const { dataDir } = current.config;
-  const audit = new AuditLog(dataDir, clock);
-  closers.push(() => audit.close());
   const queries = openPageReader(dataDir, ledger);
   closers.push(() => queries.close());
   const mappings = new MappingProcess(() => current.config.clientKey);
@@ -41,7 +38,7 @@ export async function serveAdmin(
       values: [...values],
     };
   };
-  const instance = randomUUID();
+  const [instance, recordKey] = [randomUUID(), randomUUID()];
   const closing = new AbortController();
   closers.push(() => closing.abort());
   const admin = await startAdmin({
@@ -61,6 +58,7 @@ export async function serveAdmin(
     loopback: isLoopback(host),
     version,
     instance,
+    recordKey,
     ready: daemon.unready,
     registry: telemetry.registry,
     configuration,
@@ -84,6 +82,6 @@ export async function serveAdmin(
   });
   closers.push(() => admin.close());
   if (role.kind === 'worker') return; // a worker does not hold the data directory; commands reach a worker with `--at`
-  writeAdminEndpoint(dataDir, { host, port: Number(new URL(admin.url).port), instance });
+  writeAdminEndpoint(dataDir, { host, port: Number(new URL(admin.url).port), instance, recordKey });
   closers.push(() => removeAdminEndpoint(dataDir));
 }

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { AuditLog } from '../../audit/audit-log.ts';
+import type { AuditStore } from '../../audit/audit-store.ts';
 import { configWarnings } from '../../config/config-warnings.ts';
 import { type Config, filesOf, type SinkConfig } from '../../config/contract/config.ts';
 import type { Carrier } from '../../delivery/carrier.ts';
@@ -79,6 +81,7 @@ export interface Parts {
   readonly processes: Processes;
   readonly carrier: Carrier;
   readonly exportStates: ExportStates;
+  readonly audit: AuditStore;
   readonly telemetry: Telemetry;
   readonly pollFailures: PollFailures;
   readonly wakes: Wakes;
@@ -129,6 +132,8 @@ export async function compose(
   if (tracing) closers.push(() => tracing.close());
   const subscribers = [options.subscribers ?? [], pollFailures.observe, tracing?.observe ?? []].flat();
   const exportStates = new ExportStateFiles(disk, config.dataDir);
+  const audit = new AuditLog(config.dataDir, clock);
+  closers.push(() => audit.close());
   const exportRuns = async (name: string) => {
     const state = await exportStates.read(name);
     const one = filesOf(current.config).find((config) => config.name === name);
@@ -173,6 +178,7 @@ export async function compose(
     processes,
     carrier,
     exportStates,
+    audit,
     telemetry,
     pollFailures,
     wakes,

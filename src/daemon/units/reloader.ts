@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { AuditFailed, type AuditStore } from '../../audit/audit-store.ts';
 import type { ChangedOption } from '../../config/changes/changed-options.ts';
 import { configWarnings } from '../../config/config-warnings.ts';
 import type { Config, ConfigValue } from '../../config/contract/config.ts';
@@ -69,6 +70,7 @@ export class Reloader {
   readonly #read: ConfigReader;
   readonly #clock: Clock;
   readonly #emit: Emit;
+  readonly #audit: Pick<AuditStore, 'write'>;
   #state: ConfigState;
   #last: Promise<unknown>;
   #files: ConfigFiles;
@@ -87,9 +89,10 @@ export class Reloader {
       readonly config: Config;
       readonly loadedStamp: string;
       readonly ready: Promise<void>;
+      readonly audit: Pick<AuditStore, 'write'>;
     },
   ) {
-    const { clock, emit, config, loadedStamp, ready } = parts;
+    const { clock, emit, config, loadedStamp, ready, audit } = parts;
     this.#files = config;
     this.#loadedStamp = loadedStamp;
     this.#last = ready;
@@ -97,6 +100,7 @@ export class Reloader {
     this.#read = read;
     this.#clock = clock;
     this.#emit = emit;
+    this.#audit = audit;
     this.#state = { generation: 1, loadedAt: clock.now(), stale: undefined, values: config.values };
   }
 
@@ -147,6 +151,7 @@ export class Reloader {
     const { generation } = this.#state;
     try {
       const next = this.#load();
+      await this.#record(trigger);
       const { changes, restart } = await this.#installation.apply(next);
       const now = changes.length > 0 ? generation + 1 : generation;
       const loadedAt = changes.length > 0 ? this.#clock.now() : this.#state.loadedAt;
@@ -164,6 +169,17 @@ export class Reloader {
       this.#emit({ type: 'reload-failed', trigger, generation, faults });
       return { applied: false, generation, faults };
     }
+  }
+
+  /**
+   * Records a reload that no client requests. The admin server has recorded the others, with the client. @throws AuditFailed; nothing may then
+   * be applied
+   */
+  async #record(trigger: ReloadTrigger): Promise<void> {
+    if (trigger === 'request') return;
+    await this.#audit.write({ who: 'leadsync', via: trigger, what: 'reload' }).catch((error: unknown) => {
+      throw new AuditFailed(error);
+    });
   }
 
   /**
@@ -189,7 +205,7 @@ export class Reloader {
 
 function faultsOf(error: unknown): readonly string[] {
   if (error instanceof ConfigError) return error.faults.map(formatFault);
-  if (error instanceof LedgerError) return [`${error.message} ${error.hint}`];
+  if (error instanceof LedgerError || error instanceof AuditFailed) return [`${error.message} ${error.hint}`];
   // The next reload or start completes what this reload left undone: every sink without a unit gets one.
   const replaced = replacedProgram();
   if (replaced) return [`${replaced.message} ${replaced.hint}`];

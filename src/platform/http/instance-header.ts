@@ -3,3 +3,9 @@
  * leadsync.
  */
 export const INSTANCE_HEADER = 'x-leadsync-instance';
+
+/**
+ * Header of a request from a command that has already recorded its action in the audit log. It contains a secret that only those who may read the
+ * data directory know.
+ */
+export const RECORDED_HEADER = 'x-leadsync-recorded';

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { AuditFields } from '../../../src/audit/audit-store.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { reloadPreviewJson } from '../../../src/daemon/api/reload-preview.ts';
 import { Reloader } from '../../../src/daemon/units/reloader.ts';
@@ -14,7 +15,11 @@ function aReloader() {
   const { configFile } = new Install();
   const load = () => loadConfig(configFile, { sinkTypes, env: {} });
   const config = load();
-  const next = { changes: [] as string[], ledger: undefined as LedgerError | undefined };
+  const next = {
+    changes: [] as string[],
+    ledger: undefined as LedgerError | undefined,
+    audit: undefined as Error | undefined,
+  };
   const units = {
     apply: async () => ({ changes: next.changes, restart: [] }),
     changedOptions: () => [],
@@ -24,12 +29,20 @@ function aReloader() {
     },
   };
   const { emit } = new Reported();
+  const lines: AuditFields[] = [];
+  const audit = {
+    write: async (fields: AuditFields) => {
+      if (next.audit) throw next.audit;
+      lines.push(fields);
+    },
+  };
   const ready = Promise.resolve();
   const stamp = () => '';
   return {
     clock,
     next,
-    reloader: new Reloader(units, { load, stamp }, { clock, emit, config, loadedStamp: '', ready }),
+    lines,
+    reloader: new Reloader(units, { load, stamp }, { clock, emit, config, loadedStamp: '', ready, audit }),
   };
 }
 
@@ -63,5 +76,21 @@ test('a ledger that cannot be read is no fault of the configuration: the preview
     plan: [],
     plan_failure: 'The ledger is locked. Try again.',
     faults: [],
+  });
+});
+
+test('a reload that no client requests is recorded before it is applied, or not applied', async () => {
+  const { next, lines, reloader } = aReloader();
+  for (const trigger of ['SIGHUP', 'watch', 'request'] as const) await reloader.reload(trigger);
+  expect(lines).toEqual([
+    { who: 'leadsync', via: 'SIGHUP', what: 'reload' },
+    { who: 'leadsync', via: 'watch', what: 'reload' },
+  ]);
+  next.changes = ['sink crm is new'];
+  next.audit = Object.assign(new Error('no'), { code: 'ENOSPC' });
+  expect(await reloader.reload('SIGHUP')).toEqual({
+    applied: false,
+    generation: 1,
+    faults: [expect.stringContaining('the audit log cannot be written (ENOSPC). Check that data_dir')],
   });
 });

@@ -41,7 +41,14 @@ function watching({ load }: ReturnType<typeof aFile>) {
   const reloading = new Reloader(
     { apply, changedOptions: () => [], planned: async () => [] },
     { load, stamp: stampOf },
-    { clock, emit: reported.emit, config, loadedStamp: stampOf(config), ready: Promise.resolve() },
+    {
+      clock,
+      emit: reported.emit,
+      config,
+      loadedStamp: stampOf(config),
+      ready: Promise.resolve(),
+      audit: { write: async () => undefined },
+    },
   );
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
