@@ -23,6 +23,18 @@ test('says whom it would erase, and erases nobody, without --yes', async () => {
   expect((await ledger.findPerson({ kind: 'email', contact: 'ada@example.com' })).leads).toHaveLength(1);
 });
 
+test('a dry run says whom it would erase, erases nothing, and leaves no line in the audit log', async () => {
+  const install = new Install();
+  const ledger = await install.recorded(people);
+  expect(await install.run(['erase', 'ada@example.com', '--dry-run'])).toEqual({
+    code: 0,
+    stdout: 'Dry run: this would erase main 1.\n',
+    stderr: '',
+  });
+  expect((await ledger.findPerson({ kind: 'email', contact: 'ada@example.com' })).leads).toHaveLength(1);
+  expect(existsSync(join(install.folder, 'data', 'audit.jsonl'))).toBe(false);
+});
+
 test('takes the person from standard input', async () => {
   const install = new Install();
   await install.recorded(people);
