@@ -112,7 +112,7 @@ interface RowParts {
 export function sinkRow(view: SinkView, { now, total = NONE, values }: RowParts) {
   return {
     ...sinkOverview(view, now),
-    address: addressOf(view.name, values),
+    address: addressIn(optionsOf(view.name, values)),
     attempts_last_hour: totalsJson(total),
   };
 }
@@ -124,8 +124,10 @@ const ADDRESSES = ['url', 'directory', 'domain', 'brokers', 'server', 'to', 'com
 const MASKED = '[secret]';
 
 /** Returns the option that says where a sink delivers, with secrets masked; null if none of its options that are set does. */
-function addressOf(sink: string, values: readonly ConfigValue[]): string | null {
-  const options = new Map(optionsOf(sink, values).map(({ option, value }) => [option, value]));
+export function addressIn(
+  set: readonly { readonly option: string; readonly value: string }[],
+): string | null {
+  const options = new Map(set.map(({ option, value }) => [option, value]));
   return (
     ADDRESSES.map((name) => options.get(name)).find((value) => value !== undefined && value !== MASKED) ??
     null

@@ -23,6 +23,7 @@ const COLUMNS = [
   { head: 'EMAIL' },
   { head: 'PHONE' },
   { head: 'SERVICE', dropOrder: 1 },
+  { head: 'DELIVERED' },
 ] as const;
 
 /** `leadsync find TEXT`: lists the leads of a person, by part of the name, email address or phone number. */
@@ -90,5 +91,13 @@ function cellsOf(lead: FoundLead, now: Date): string[] {
     shown(email),
     shown(phone),
     shown(service),
+    deliveredOf(lead),
   ];
+}
+
+/** Returns how many of the sinks to which the lead was owed have it, and for how many it is dead. */
+function deliveredOf({ owedSinks, deliveredSinks, deadSinks }: FoundLead): string {
+  if (owedSinks === 0) return '–';
+  const dead = deadSinks > 0 ? `, ${deadSinks} dead` : '';
+  return `${deliveredSinks} of ${owedSinks}${dead}`;
 }

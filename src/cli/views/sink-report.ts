@@ -7,7 +7,7 @@ import {
   printSpanRange,
 } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
-import type { SinkDetail } from '../../status/sink-detail.ts';
+import { addressIn, type SinkDetail } from '../../status/sink-detail.ts';
 import type { Paint } from '../shell/colour.ts';
 import { table } from '../shell/table.ts';
 
@@ -35,19 +35,22 @@ export function sinkReport(sink: SinkDetail, options: ReportOptions): string {
     backlogTable(sink, options),
     reasonTable(sink, options),
     holdTable(sink, options),
-    recentTable(sink, options),
+    recentTable('LAST ATTEMPTS', sink.recent, options),
+    recentTable('LAST FAILED', failedBefore(sink), options),
   ];
   return parts.filter((part) => part !== '').join('\n');
 }
 
 function stateLines(sink: SinkDetail, { now, paint }: ReportOptions): string {
   const { state, breaker, reason, since, next_attempt_at: next } = sink;
+  const address = addressIn(sink.options);
   const tone = state in TONES ? TONES[state as keyof typeof TONES] : undefined;
   const when = since && printMomentAndAge(new Date(since), now);
   const word = paint(tone, state);
   const why = reason === null ? '' : `: ${printable(reason)}`;
   const lines = [
     `${sink.sink}${sink.type === null ? '' : ` (${sink.type})`} ${when ? `has been ${word} since ${when}` : `is ${word}`}${why}`,
+    address === null ? undefined : `Delivers to ${printable(address)}.`,
     breaker?.explanation,
     next === null
       ? undefined
@@ -150,10 +153,24 @@ function holdTable({ holds }: SinkDetail, { columns, now }: ReportOptions): stri
   return table([{ head: 'SINCE' }, { head: 'STATE' }, { head: 'FOR' }, { head: 'REASON' }], rows, columns);
 }
 
-function recentTable({ recent }: SinkDetail, { columns, now }: ReportOptions): string {
+type Attempt = SinkDetail['recent'][number];
+
+/** Returns the failed attempts, newest first; none if the table of the last attempts shows the same ones. */
+function failedBefore({ recent, recent_failed }: SinkDetail): readonly Attempt[] {
+  const keyOf = ({ delivery_id, started_at }: Attempt) => `${delivery_id} ${started_at}`;
+  const shown = new Set(recent.slice(0, MAX_RECENT).map(keyOf));
+  const failed = recent_failed.slice(0, MAX_RECENT);
+  return failed.every((attempt) => shown.has(keyOf(attempt))) ? [] : failed;
+}
+
+function recentTable(
+  head: string,
+  recent: readonly Attempt[],
+  { columns, now }: Pick<ReportOptions, 'columns' | 'now'>,
+): string {
   if (recent.length === 0) return '';
   const heads = [
-    { head: 'LAST ATTEMPTS' },
+    { head },
     { head: 'LEAD' },
     { head: 'OUTCOME' },
     { head: 'HTTP' },

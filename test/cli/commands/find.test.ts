@@ -17,7 +17,8 @@ test('lists the leads of a person, with names that cannot control the terminal',
   const install = await anInstall();
   const { code, stdout, stderr } = await install.run(['find', 'ada']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  expect(stdout).toMatch(/LEAD +NAME +EMAIL +PHONE/);
+  expect(stdout).toMatch(/LEAD +NAME +EMAIL +PHONE +SERVICE +DELIVERED\n/);
+  expect(stdout).toMatch(/ 0 of 2\n$/);
   expect(stdout).toContain(String(BIG));
   expect(stdout).not.toContain('\u001b');
   expect(stdout.trim().split('\n')).toHaveLength(2);

@@ -45,6 +45,26 @@ describe('leadsync status SINK', () => {
     expect(stdout).not.toContain('canary');
   });
 
+  test('says where the sink delivers, with secrets masked', async () => {
+    const install = new Install();
+    await install.listed(1);
+    expect((await install.run(['status', 'drop'])).stdout).toMatch(/^Delivers to \S*drop\.$/m);
+    expect((await install.run(['status', 'crm'])).stdout).toContain(
+      'Delivers to http://127.0.0.1:9/[secret].\n',
+    );
+  });
+
+  test('shows the last failed attempts, however many succeeded since', async () => {
+    const install = new Install();
+    const ledger = await install.listed(...Array.from({ length: 20 }, (_, i) => i + 1));
+    await attemptDue(ledger, 'crm', install.clock, (lead) => (lead === '1' ? refused : delivered));
+    const { stdout } = await install.run(['status', 'crm']);
+    const [last, failed] = stdout.slice(stdout.indexOf('LAST ATTEMPTS')).split('LAST FAILED');
+    expect(last).not.toContain('main:1 ');
+    expect(failed).toMatch(/ main:1 +refused +422 .*The CRM refuses the lead/);
+    expect((await (await aHeldSink()).run(['status', 'crm'])).stdout).not.toContain('LAST FAILED');
+  });
+
   test('prints the JSON that the API returns, with masked secrets', async () => {
     const detail = SinkDetail.parse(await (await aHeldSink()).json('status', 'crm', '--period', '1h'));
     expect(detail).toMatchObject({
