@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../../platform/time/clock.ts';
+import { IdleCheckpoint } from './idle-checkpoint.ts';
 import { BUSY_MS } from './ledger-file.ts';
 
 /**
@@ -21,12 +22,14 @@ export class Transactions {
   readonly #db: Database.Database;
   readonly #writeBehind: WriteBehind;
   readonly #clock: Clock;
+  readonly #checkpoint: IdleCheckpoint;
   readonly #sql;
 
   constructor(db: Database.Database, writeBehind: WriteBehind, clock: Clock) {
     this.#db = db;
     this.#writeBehind = writeBehind;
     this.#clock = clock;
+    this.#checkpoint = new IdleCheckpoint(db);
     this.#sql = {
       begin: db.prepare('BEGIN IMMEDIATE'),
       beginReading: db.prepare('BEGIN'),
@@ -52,7 +55,11 @@ export class Transactions {
     const untilMs = this.#clock.monotonicMs() + BUSY_MS;
     for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, RETRY_MS)) {
       const busy = this.#takeLock();
-      if (!busy) return this.#finish(work); // in the same turn of the event loop, because nothing else may run between BEGIN and COMMIT
+      if (!busy) {
+        const result = this.#finish(work); // in the same turn of the event loop, because nothing else may run between BEGIN and COMMIT
+        this.#checkpoint.committed();
+        return result;
+      }
       if (this.#clock.monotonicMs() >= untilMs) throw busy;
       await this.#clock.sleep(pauseMs);
     }
