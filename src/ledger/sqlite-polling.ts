@@ -9,7 +9,7 @@ import { Recording } from './recording/recording.ts';
 
 /** Returns the SQLite implementation of the polling methods of `LedgerEngine`. */
 export function pollingOf(db: Database.Database, access: LedgerAccess, clock: Clock, owing: Owing) {
-  const recording = new Recording(db, access.transactions, clock, owing);
+  const recording = new Recording(db, access, clock, owing);
   const polls = new Polls(db, access.transactions, clock, recording);
   return {
     listingMark: (source) => access.read(() => polls.listingMark(source)),

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
@@ -380,6 +380,59 @@ describe('writing to the ledger', () => {
       '4 v1 delivered',
     ]);
     expect(disk.contents()['_attempts']).toHaveLength(3);
+  });
+
+  it('a lead is recorded and claimed in one commit if both are asked in one turn of the event loop', async () => {
+    let commits = 0;
+    const disk = new SqliteFile((db) => {
+      const prepare = db.prepare.bind(db);
+      vi.spyOn(db, 'prepare').mockImplementation((sql: string) => {
+        const statement = prepare(sql);
+        if (sql !== 'COMMIT') return statement;
+        const run = statement.run.bind(statement);
+        vi.spyOn(statement, 'run').mockImplementation((...params) => {
+          commits += 1;
+          return run(...params);
+        });
+        return statement;
+      });
+    });
+    const on = await LedgerUnderTest.with(disk.open, 'crm');
+    const poll = await on.ledger.startPoll('main');
+    const before = commits;
+    const [recorded, { refs }] = await Promise.all([
+      on.ledger.record(poll, [aListedLead({ id: 1 })], { hash: 'block', size: 1 }),
+      on.claim('crm'),
+    ]);
+    expect(recorded.new).toBe(1);
+    expect(refs).toHaveLength(1);
+    // One read of what is known, and one commit.
+    expect(commits - before).toBe(2);
+  });
+
+  it('a fault in other work of its commit leaves the counts of a poll right', async () => {
+    const disk = new SqliteFile();
+    const on = await LedgerUnderTest.with(disk.open, 'crm');
+    await on.list([1]);
+    const { refs } = await on.claim('crm');
+    for (const ref of refs) await on.begin(ref);
+    disk.other((db) =>
+      db.exec(
+        "CREATE TRIGGER no BEFORE UPDATE ON _deliveries WHEN NEW.state = 'delivered' BEGIN SELECT RAISE(ABORT, 'no'); END",
+      ),
+    );
+    const poll = await on.ledger.startPoll('main');
+    const listed = [1, 2, 3].map((id) => aListedLead({ id }));
+    const twice = aListedLead({ id: 3, name: 'Another' });
+    const [recorded, ...settled] = await Promise.allSettled([
+      on.ledger.record(poll, [...listed, twice], { hash: 'block', size: 4 }),
+      ...refs.map((ref) => on.settle(ref, delivered)),
+    ]);
+    expect(settled.map(({ status }) => status)).toEqual(['rejected']);
+    expect(recorded).toMatchObject({ value: { listed: 4, new: 2, changed: 0, rejected: 1 } });
+    const end = { status: 'success', bytes: 1, httpStatus: 200, mark: undefined } as const;
+    expect(await on.ledger.finishPoll(poll, end)).toMatchObject({ new: 2, changed: 0, rejected: 1 });
+    expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v1 pending', '3 v1 pending']);
   });
 });
 

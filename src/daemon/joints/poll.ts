@@ -19,7 +19,10 @@ export interface PollParts {
   readonly ledger: LedgerPolling;
   readonly clock: Clock;
   readonly emit: Emit;
-  /** Called after new or changed leads were recorded, because new deliveries may then be owed. */
+  /**
+   * Called after the ledger was asked to record leads, so that the claim of their deliveries can share the commit, and again after new or
+   * changed leads were recorded, because new deliveries may then be owed.
+   */
   readonly onOwed: () => void;
   readonly rejections: ReportedRejections;
 }
@@ -156,7 +159,9 @@ async function recordBlock(
   progress.listed += size;
   let news = 0;
   if (items.length > 0) {
-    const recorded = await ledger.record(id, items, ahead && { hash, size });
+    const recording = ledger.record(id, items, ahead && { hash, size });
+    onOwed();
+    const recorded = await recording;
     reach('recorded');
     progress.new += recorded.new;
     progress.changed += recorded.changed;

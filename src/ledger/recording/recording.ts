@@ -12,7 +12,7 @@ import type {
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { RecordCounts } from '../contract/ledger-polling.ts';
-import type { Transactions } from '../database/transactions.ts';
+import type { LedgerAccess } from '../database/ledger-access.ts';
 import type { Owing } from '../delivering/owing.ts';
 import { changedFields } from '../rules/changed-fields.ts';
 import { isOld, REPEATED } from '../rules/listed-content.ts';
@@ -28,13 +28,13 @@ type Content = Pick<ListedLead, 'id' | 'hash' | 'raw' | 'facts'>;
 /** Records the elements of a listing: stores new and changed leads, and records them as owed to sinks. */
 export class Recording {
   readonly #clock: Clock;
-  readonly #transactions: Transactions;
+  readonly #access: LedgerAccess;
   readonly #owing: Owing;
   readonly #sql;
 
-  constructor(db: Database.Database, transactions: Transactions, clock: Clock, owing: Owing) {
+  constructor(db: Database.Database, access: LedgerAccess, clock: Clock, owing: Owing) {
     this.#clock = clock;
-    this.#transactions = transactions;
+    this.#access = access;
     this.#owing = owing;
     this.#sql = prepareRecording(db);
   }
@@ -53,10 +53,9 @@ export class Recording {
    */
   async record(poll: OpenPoll, items: readonly ListedItem[], block?: BlockHead): Promise<RecordCounts> {
     if (block && beginBlock(poll, block)) return { listed: items.length, new: 0, changed: 0, rejected: 0 };
-    const before = { ...poll };
     // Filters before the transaction, because a chunk with nothing new must not take the write lock. Without `block`, `unknownIndexes` has
     // already compared the rejected items.
-    const news = this.#transactions.read(() =>
+    const news = this.#access.transactions.read(() =>
       items.filter(
         (item) =>
           item.id === undefined ||
@@ -64,23 +63,23 @@ export class Recording {
           !this.#known(poll, item.id, item.hash),
       ),
     );
-    if (news.length > 0) await this.#add(poll, news);
-    return {
-      listed: items.length,
-      new: poll.new - before.new,
-      changed: poll.changed - before.changed,
-      rejected: poll.rejected - before.rejected,
-    };
+    const counts = news.length > 0 ? await this.#add(poll, news) : { new: 0, changed: 0, rejected: 0 };
+    return { listed: items.length, ...counts };
   }
 
-  /** Records leads and their deliveries in one transaction. If it fails, restores the poll's counts and sets. */
-  async #add(poll: OpenPoll, items: readonly ListedItem[]): Promise<void> {
-    const { new: fresh, changed, rejected, rejectedFor } = poll;
-    const addition: ChunkChanges = { now: 0, old: [], fresh: [], seen: [], undecided: [], back: 0 };
+  /**
+   * Records leads and their deliveries in one commit, which it may share with other work, such as the claim of these deliveries. If the
+   * commit fails or runs this work again, restores the poll's counts and sets. Returns what the work added to the counts.
+   */
+  async #add(poll: OpenPoll, items: readonly ListedItem[]): Promise<Omit<RecordCounts, 'listed'>> {
+    let undo = (): void => undefined;
     try {
-      await this.#transactions.write(() => {
+      return await this.#access.commit(() => {
+        undo();
         const now = this.#clock.now().getTime();
-        addition.now = now;
+        const before = { ...poll };
+        const addition: ChunkChanges = { now, old: [], fresh: [], seen: [], undecided: [], back: 0 };
+        undo = () => restore(poll, before, addition);
         if (poll.oldBefore === Number.POSITIVE_INFINITY) this.#sql.setFirstListed.run(now, poll.source);
         this.#owing.load();
         for (const item of items) this.#recordOne(poll, addition, item);
@@ -88,12 +87,14 @@ export class Recording {
         const added = addition.old.length + addition.fresh.length;
         this.#sql.count.run(added, added + addition.back, poll.source);
         reach('recording');
+        return {
+          new: poll.new - before.new,
+          changed: poll.changed - before.changed,
+          rejected: poll.rejected - before.rejected,
+        };
       });
     } catch (error) {
-      Object.assign(poll, { new: fresh, changed, rejected, rejectedFor });
-      poll.blocks.discardOpenBlock();
-      for (const lead of addition.seen) poll.seen.delete(lead);
-      for (const lead of addition.undecided) poll.undecided.delete(lead);
+      undo();
       throw error;
     }
   }
@@ -246,7 +247,7 @@ export class Recording {
   async #acceptAll(poll: OpenPoll, rows: readonly RejectedContentRow[]): Promise<void> {
     const { changed, rejected } = poll;
     try {
-      await this.#transactions.write(() => {
+      await this.#access.transactions.write(() => {
         const now = this.#clock.now();
         this.#owing.load();
         for (const { rejected_id, id } of rows) {
@@ -269,4 +270,13 @@ export class Recording {
 
 function iso(date: Date): string {
   return date.toISOString();
+}
+
+/** Undoes in memory what a transaction that was rolled back added to a poll. */
+function restore(poll: OpenPoll, before: OpenPoll, addition: ChunkChanges): void {
+  const { new: fresh, changed, rejected, rejectedFor } = before;
+  Object.assign(poll, { new: fresh, changed, rejected, rejectedFor });
+  poll.blocks.discardOpenBlock();
+  for (const lead of addition.seen) poll.seen.delete(lead);
+  for (const lead of addition.undecided) poll.undecided.delete(lead);
 }

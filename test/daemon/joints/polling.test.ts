@@ -62,6 +62,11 @@ class Polling {
     return polling;
   }
 
+  /** Resolves when so many polls have succeeded, although a long listing takes more turns than the clock waits for. */
+  async succeeded(polls: number): Promise<void> {
+    while (this.reported.of('poll-finished').length < polls) await rest();
+  }
+
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#loop;
@@ -124,17 +129,31 @@ describe('polling', () => {
     expect(polling.source.waits).toEqual([70, 70, 70, 70].map((second) => second * SECOND));
   });
 
-  it('records what is listed, tells of it chunk by chunk, and hands the mark to the next poll', async () => {
+  it('tells that leads may be owed before they are recorded, so that their claim can share the commit', async () => {
+    const toldBefore: number[] = [];
+    const polling = await Polling.start(every30s, (polling) => {
+      polling.source.answer = () => listingOf([1]);
+      const record = polling.ledger.record;
+      vi.spyOn(polling.ledger, 'record').mockImplementation((...asked) =>
+        record(...asked).finally(() => toldBefore.push(polling.owed)),
+      );
+    });
+    await polling.clock.pass(SECOND);
+    expect(toldBefore).toEqual([1]);
+    expect(polling.owed).toBe(2);
+  });
+
+  it('records what is listed, tells of each chunk twice, and hands the mark to the next poll', async () => {
     const polling = await Polling.start(every30s, (polling) => {
       polling.source.answer = () => listingOf([1, 2, 3, 4, 5]);
     });
     await polling.clock.pass(SECOND);
-    expect(polling.owed).toBe(3);
+    expect(polling.owed).toBe(6);
     expect(polling.reported.of('poll-finished')).toMatchObject([
       { listed: 5, new: 5, status: 'success', bytes: 100 },
     ]);
     await polling.clock.pass(30 * SECOND);
-    expect(polling.owed).toBe(3);
+    expect(polling.owed).toBe(6);
     expect(polling.source.marks).toEqual([undefined, expect.objectContaining({ etag: '"1"' })]);
   });
 
@@ -292,7 +311,7 @@ describe('what a poll reports about a listing', () => {
     const polling = await Polling.start(every30s, (polling) => {
       polling.source.answer = () => listingOf(many);
     });
-    await polling.clock.pass(SECOND);
+    await polling.succeeded(1);
     polling.source.answer = () => listingOf([1, 2, 3]);
     await polling.clock.pass(2 * 31 * SECOND);
     expect(polling.reported.of('listing-shrunk')).toMatchObject([{ source: 'main', listed: 3, before: 60 }]);
