@@ -1,259 +1,15 @@
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { RejectedRow } from '../../../src/admin/contract/rejected.ts';
-import { RequestError } from '../../../src/admin/contract/request-error.ts';
-import type { Role } from '../../../src/platform/options/role.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startBrowser } from '../../support/servers/browser.ts';
-import { aWorld } from './a-world.ts';
 import { anAnswer } from './an-answer.ts';
-import { AXE, seriousFindings } from './axe.ts';
+import { everyPage } from './every-page.ts';
 import { openReader } from './reader.ts';
-
-const everyPage = [
-  '/',
-  '/leads',
-  '/leads/find',
-  '/leads?lead=x',
-  '/leads/main/48205',
-  '/deliveries',
-  '/sinks',
-  '/sinks/crm',
-  '/replay?sink=crm&since=2d',
-  '/polls',
-  '/alerts',
-  '/log',
-  '/rejected',
-  '/audit',
-  '/playground?source=main&lead=48205',
-  '/configuration',
-  '/runbook',
-  '/runbook/sink-held',
-  '/login',
-] as const;
-
-/** States of pages that are not their first: sorted, filtered, without rows, and errors. */
-const everyState = [
-  '/leads?order=oldest',
-  '/leads?listing=gone&order=oldest',
-  '/leads?source=main&service=nothing',
-  '/deliveries?state=dead&order=oldest',
-  '/deliveries?state=lost',
-  '/polls?source=main&order=oldest',
-  '/rejected?state=any&order=oldest',
-  '/rejected?state=gone',
-  '/log?level=error',
-  '/audit?who=bob',
-  '/sinks/warehouse?period=7d',
-  '/sinks/nobody',
-  '/runbook/nothing',
-  '/sinks/crm?period=2h',
-] as const;
-
-/** What a page sends before it is confirmed, or to show what is hidden. */
-const everyQuestion: readonly (readonly [path: string, fields: Record<string, string>])[] = [
-  ['/sinks/crm/pause', {}],
-  ['/sinks/crm/resume', {}],
-  ['/sinks/crm/test', {}],
-  ['/sinks/crm/retry', {}],
-  ['/sinks/crm/cancel-replay', {}],
-  ['/deliveries/retry?sink=crm', { all: 'yes' }],
-  ['/deliveries/discard?sink=crm', { all: 'yes' }],
-  ['/leads/main/48196/replay?sink=crm', {}],
-  ['/leads/main/48196/retry?delivery=x', {}],
-  ['/replay', { sink: 'crm', which: 'all' }],
-  ['/replay', {}],
-  ['/configuration/reload', {}],
-  ['/rejected/3/data', {}],
-  ['/rejected/9/data', {}],
-];
 
 let browser: Browser;
 beforeAll(async () => {
   browser = await startBrowser();
 });
 afterAll(() => browser.close());
-
-/** Few rows: each is like the others, and axe looks at every one. */
-function aSmallWorld() {
-  const { leads, polls, deliveries, ...world } = aWorld();
-  return {
-    ...world,
-    leads: leads.slice(0, 8),
-    polls: polls.slice(0, 8),
-    deliveries: deliveries.slice(6, 16),
-  };
-}
-
-function theRejected(): RejectedRow[] {
-  const at = '2026-11-20T10:00:00.000Z';
-  const fault = { source: 'main', lead_id: '7', path: 'created_at', reason: 'is no time' };
-  const polls = { poll_id: 3, rejected_at: at, last_poll_id: 4, last_rejected_at: at };
-  return [
-    { ...fault, ...polls, rejected_id: 3, resolved_at: null, state: 'open' },
-    { ...fault, ...polls, rejected_id: 2, resolved_at: null, state: 'gone' },
-    { ...fault, ...polls, rejected_id: 1, resolved_at: at, state: 'resolved' },
-  ];
-}
-
-const stale = {
-  code: 'config_stale',
-  severity: 'warning',
-  about: null,
-  message: 'The configuration file has faults, so the previous one stays in force.',
-  next_step: 'Correct it, then `leadsync reload`.',
-  page_step: 'Correct it, then `leadsync reload`.',
-  runbook: 'docs/operating.md#the-first-minute',
-  runbook_url: null,
-} as const;
-
-/** Sends a form, as a page without scripts does. Runs in the browser. */
-function post([path, fields]: (typeof everyQuestion)[number]): void {
-  const form = document.createElement('form');
-  Object.assign(form, { method: 'post', action: path });
-  for (const [name, value] of Object.entries(fields))
-    form.append(Object.assign(document.createElement('input'), { type: 'hidden', name, value }));
-  document.body.append(form);
-  HTMLFormElement.prototype.submit.call(form);
-}
-
-describe('nobody is kept out, in either theme,', () => {
-  const openSmall = async (role: Role = 'admin') => {
-    // The policy would not let axe in, which is no script of a page.
-    const context = { bypassCSP: true };
-    const reader = await openReader(browser, { refreshMs: 60_000, world: aSmallWorld(), context, role });
-    await reader.page.addInitScript({ path: AXE });
-    reader.operations.rejectedRows = theRejected();
-    return reader;
-  };
-
-  test.each([...everyPage, ...everyState])('by the page %s', async (path) => {
-    const { page, go } = await openSmall();
-    await go(path);
-    expect(await seriousFindings(page)).toEqual([]);
-  });
-
-  test('by a page as a viewer sees it', async () => {
-    const { page, go } = await openSmall('viewer');
-    for (const path of ['/', '/leads', '/deliveries', '/sinks/crm', '/polls', '/rejected']) {
-      await go(path);
-      expect(await seriousFindings(page), path).toEqual([]);
-    }
-  });
-
-  test.each([
-    ['a failure inside', new Error('broken')],
-    ['a ledger that is busy', new RequestError(503, 'too-slow', 'The query took too long.', 'Try again.')],
-  ])('by the page of %s', async (_, failure) => {
-    const { page, go, operations } = await openSmall();
-    operations.failure = failure;
-    await go('/leads');
-    await page.getByRole('link', { name: 'Try again' }).waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
-  });
-
-  test('by a page while the configuration file has faults', async () => {
-    const { page, go, operations } = await openSmall();
-    const faults = ['leadsync.yaml:19:5: `url` is not an address.'];
-    operations.problems = [stale];
-    operations.config = { ...operations.config, stale: { since: '2026-11-21T14:00:00Z', faults } };
-    operations.preview = { file: '/etc/leadsync.yaml', options: null, plan: [], plan_failure: null, faults };
-    operations.reloadResult = { applied: false, generation: 7, faults };
-    for (const path of ['/', '/configuration', '/deliveries']) {
-      await go(path);
-      expect(await seriousFindings(page), path).toEqual([]);
-    }
-    for (const fields of [{}, { sure: 'yes' }]) {
-      await go('/login');
-      const shown = page.waitForURL('**/configuration**');
-      await page.evaluate(post, ['/configuration/reload', fields] as const);
-      await shown;
-      await page.getByText('is not an address').first().waitFor();
-      expect(await seriousFindings(page)).toEqual([]);
-    }
-  });
-
-  test('by the overview without any problem, and without anything on it', async () => {
-    const { page, go, operations } = await openSmall();
-    operations.problems = [];
-    operations.sinkRows = operations.sinkRows.filter(({ sink }) => sink === 'drop');
-    await go('/');
-    await page.getByRole('heading', { name: /^No problems/ }).waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
-    Object.assign(operations, { sinkRows: [], sources: [], exports: [], backups: [], speeds: [], hours: [] });
-    await go('/');
-    expect(await seriousFindings(page)).toEqual([]);
-  });
-
-  test('by the page that goes on after a login', async () => {
-    const { page, go } = await openSmall();
-    await page.route('**/onward', async (route) => {
-      const answer = await route.fetch();
-      // Without the refresh, the page stays while it is looked at.
-      const body = (await answer.text()).replace(/<meta http-equiv="refresh"[^>]*>/, '');
-      await route.fulfill({ response: answer, body });
-    });
-    await go('/onward');
-    await page.getByRole('link', { name: 'Continue' }).waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
-  });
-
-  test('by any question, on a page of its own', async () => {
-    const { page, go } = await openSmall();
-    for (const [path, fields] of everyQuestion) {
-      await go('/login');
-      const answered = page.waitForResponse((response) => response.request().method() === 'POST');
-      await page.evaluate(post, [path, fields] as const);
-      await answered;
-      await page.locator('nav[aria-label="Pages"]').waitFor();
-      expect(await seriousFindings(page), path).toEqual([]);
-    }
-  });
-
-  test('by a question or a lead’s data', async () => {
-    const { page, go } = await openSmall();
-    await go('/leads/main/48205');
-    await page.getByRole('button', { name: 'Show the lead’s data' }).click();
-    await page.getByText('Ada Example').first().waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Show what each sink gets' }).click();
-    await page.getByText('POST https://crm.example.com/[secret]').waitFor();
-    await page.locator('summary').first().click();
-    expect(await seriousFindings(page)).toEqual([]);
-    await go('/leads');
-    await page.getByLabel('Name, email address or phone number').fill('482');
-    await page.getByRole('button', { name: 'Find' }).click();
-    await page.getByText('Client 48205').waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
-    await go('/sinks');
-    await page.getByRole('button', { name: 'Pause…' }).first().click();
-    await page.getByRole('dialog').waitFor();
-    expect(await seriousFindings(page)).toEqual([]);
-  });
-});
-
-test('nobody is kept out by a value or a fault of an expression', async () => {
-  const context = { bypassCSP: true };
-  const { page, go, operations } = await openReader(browser, {
-    refreshMs: 60_000,
-    world: aSmallWorld(),
-    context,
-  });
-  await page.addInitScript({ path: AXE });
-  await go('/playground');
-  await page.getByLabel('Expression').fill('lead.client_nam');
-  await page.getByRole('button', { name: 'Evaluate' }).click();
-  await page.getByRole('heading', { name: 'Value' }).waitFor();
-  expect(await seriousFindings(page)).toEqual([]);
-  operations.tried = {
-    kind: 'fault',
-    message: 'there is no field client_nam',
-    hint: 'did you mean "client_name"?',
-    place: { start: 5, end: 15 },
-  };
-  await page.getByRole('button', { name: 'Evaluate' }).click();
-  await page.locator('mark').waitFor();
-  expect(await seriousFindings(page)).toEqual([]);
-});
 
 test('on a phone no page is wider than the screen', async () => {
   const context = { viewport: { width: 360, height: 740 } };
@@ -281,6 +37,18 @@ test('on a phone no label runs out of its card', async () => {
     const [place, card] = [await label.boundingBox(), await page.locator('main').boundingBox()];
     expect((place?.x ?? 0) + (place?.width ?? 390), path).toBeLessThanOrEqual((card?.width ?? 0) - 16);
   }
+});
+
+test('on a phone the order of a list can be changed, and all of its rows selected', async () => {
+  const { page, go } = await openReader(browser, {
+    context: { viewport: { width: 390, height: 740 } },
+    refreshMs: 60_000,
+  });
+  await go('/deliveries?state=dead');
+  await page.getByRole('checkbox', { name: 'Select all rows shown' }).check();
+  await page.getByText('3 selected.').waitFor();
+  await page.getByRole('link', { name: 'Owed' }).click();
+  await page.waitForURL('**/deliveries?state=dead&order=oldest');
 });
 
 test('a line does not break within an option of a command', async () => {

@@ -2,7 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { openPage, startBrowser, watchFaults } from '../../support/servers/browser.ts';
 import { anOidcAdmin, aRoles } from '../oidc-admin.ts';
-import { AXE, seriousFindings } from './axe.ts';
+import { AXE, findings } from './axe.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -85,15 +85,15 @@ test('nobody is kept out by the login page with its fault, nor by the page for a
   await page.addInitScript({ path: AXE });
   await page.goto(`${url}/`);
   await page.getByRole('link', { name: 'Log in with Acme' }).waitFor();
-  expect(await seriousFindings(page)).toEqual([]);
+  expect(await findings(page)).toEqual([]);
   await page.getByRole('link', { name: 'Log in with Acme' }).click();
   await page.getByRole('link', { name: 'Cancel' }).click();
   await page.getByRole('alert').getByText('you cancelled the login').waitFor();
   await page.getByText('Log in with a token').click();
-  expect(await seriousFindings(page)).toEqual([]);
+  expect(await findings(page)).toEqual([]);
   now.roles = aRoles({ 'bob@example.com': 'admin' });
   await page.getByRole('link', { name: 'Log in with Acme' }).click();
   await page.getByRole('link', { name: 'I am Anna' }).click();
   await page.getByRole('heading', { name: 'You have no role yet' }).waitFor();
-  expect(await seriousFindings(page)).toEqual([]);
+  expect(await findings(page)).toEqual([]);
 });

@@ -1,0 +1,165 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { RequestError } from '../../../src/admin/contract/request-error.ts';
+import type { Role } from '../../../src/platform/options/role.ts';
+import { startBrowser } from '../../support/servers/browser.ts';
+import { aSmallWorld, theRejected } from './a-small-world.ts';
+import { AXE, findings } from './axe.ts';
+import { everyPage, everyQuestion, everyState, post } from './every-page.ts';
+import { openReader } from './reader.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser.close());
+
+const stale = {
+  code: 'config_stale',
+  severity: 'warning',
+  about: null,
+  message: 'The configuration file has faults, so the previous one stays in force.',
+  next_step: 'Correct it, then `leadsync reload`.',
+  page_step: 'Correct it, then `leadsync reload`.',
+  runbook: 'docs/operating.md#the-first-minute',
+  runbook_url: null,
+} as const;
+
+describe('nobody is kept out, in either theme,', () => {
+  const openSmall = async (role: Role = 'admin') => {
+    // The policy would not let axe in, which is no script of a page.
+    const context = { bypassCSP: true };
+    const reader = await openReader(browser, { refreshMs: 60_000, world: aSmallWorld(), context, role });
+    await reader.page.addInitScript({ path: AXE });
+    reader.operations.rejectedRows = theRejected();
+    return reader;
+  };
+
+  test.each([...everyPage, ...everyState])('by the page %s', async (path) => {
+    const { page, go } = await openSmall();
+    await go(path);
+    expect(await findings(page)).toEqual([]);
+  });
+
+  test('by a page as a viewer sees it', async () => {
+    const { page, go } = await openSmall('viewer');
+    for (const path of ['/', '/leads', '/deliveries', '/sinks/crm', '/polls', '/rejected']) {
+      await go(path);
+      expect(await findings(page), path).toEqual([]);
+    }
+  });
+
+  test.each([
+    ['a failure inside', new Error('broken')],
+    ['a ledger that is busy', new RequestError(503, 'too-slow', 'The query took too long.', 'Try again.')],
+  ])('by the page of %s', async (_, failure) => {
+    const { page, go, operations } = await openSmall();
+    operations.failure = failure;
+    await go('/leads');
+    await page.getByRole('link', { name: 'Try again' }).waitFor();
+    expect(await findings(page)).toEqual([]);
+  });
+
+  test('by a page while the configuration file has faults', async () => {
+    const { page, go, operations } = await openSmall();
+    const faults = ['leadsync.yaml:19:5: `url` is not an address.'];
+    operations.problems = [stale];
+    operations.config = { ...operations.config, stale: { since: '2026-11-21T14:00:00Z', faults } };
+    operations.preview = { file: '/etc/leadsync.yaml', options: null, plan: [], faults };
+    operations.reloadResult = { applied: false, generation: 7, faults };
+    for (const path of ['/', '/configuration', '/deliveries']) {
+      await go(path);
+      expect(await findings(page), path).toEqual([]);
+    }
+    for (const fields of [{}, { sure: 'yes' }]) {
+      await go('/login');
+      const shown = page.waitForURL('**/configuration**');
+      await page.evaluate(post, ['/configuration/reload', fields] as const);
+      await shown;
+      await page.getByText('is not an address').first().waitFor();
+      expect(await findings(page)).toEqual([]);
+    }
+  });
+
+  test('by the overview without any problem, and without anything on it', async () => {
+    const { page, go, operations } = await openSmall();
+    operations.problems = [];
+    operations.sinkRows = operations.sinkRows.filter(({ sink }) => sink === 'drop');
+    await go('/');
+    await page.getByRole('heading', { name: /^No problems/ }).waitFor();
+    expect(await findings(page)).toEqual([]);
+    Object.assign(operations, { sinkRows: [], sources: [], exports: [], backups: [], speeds: [], hours: [] });
+    await go('/');
+    expect(await findings(page)).toEqual([]);
+  });
+
+  test('by the page that goes on after a login', async () => {
+    const { page, go } = await openSmall();
+    await page.route('**/onward', async (route) => {
+      const answer = await route.fetch();
+      // Without the refresh, the page stays while it is looked at.
+      const body = (await answer.text()).replace(/<meta http-equiv="refresh"[^>]*>/, '');
+      await route.fulfill({ response: answer, body });
+    });
+    await go('/onward');
+    await page.getByRole('link', { name: 'Continue' }).waitFor();
+    expect(await findings(page)).toEqual([]);
+  });
+
+  test('by any question, on a page of its own', async () => {
+    const { page, go } = await openSmall();
+    for (const [path, fields] of everyQuestion) {
+      await go('/login');
+      const answered = page.waitForResponse((response) => response.request().method() === 'POST');
+      await page.evaluate(post, [path, fields] as const);
+      await answered;
+      await page.locator('nav[aria-label="Pages"]').waitFor();
+      expect(await findings(page), path).toEqual([]);
+    }
+  });
+
+  test('by a question or a lead’s data', async () => {
+    const { page, go } = await openSmall();
+    await go('/leads/main/48205');
+    await page.getByRole('button', { name: 'Show the lead’s data' }).click();
+    await page.getByText('Ada Example').first().waitFor();
+    expect(await findings(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Show what each sink gets' }).click();
+    await page.getByText('POST https://crm.example.com/[secret]').waitFor();
+    await page.locator('summary').first().click();
+    expect(await findings(page)).toEqual([]);
+    await go('/leads');
+    await page.getByLabel('Name, email address or phone number').fill('482');
+    await page.getByRole('button', { name: 'Find' }).click();
+    await page.getByText('Client 48205').waitFor();
+    expect(await findings(page)).toEqual([]);
+    await go('/sinks');
+    await page.getByRole('button', { name: 'Pause…' }).first().click();
+    await page.getByRole('dialog').waitFor();
+    expect(await findings(page)).toEqual([]);
+  });
+});
+
+test('nobody is kept out by a value or a fault of an expression', async () => {
+  const context = { bypassCSP: true };
+  const { page, go, operations } = await openReader(browser, {
+    refreshMs: 60_000,
+    world: aSmallWorld(),
+    context,
+  });
+  await page.addInitScript({ path: AXE });
+  await go('/playground');
+  await page.getByLabel('Expression').fill('lead.client_nam');
+  await page.getByRole('button', { name: 'Evaluate' }).click();
+  await page.getByRole('heading', { name: 'Value' }).waitFor();
+  expect(await findings(page)).toEqual([]);
+  operations.tried = {
+    kind: 'fault',
+    message: 'there is no field client_nam',
+    hint: 'did you mean "client_name"?',
+    place: { start: 5, end: 15 },
+  };
+  await page.getByRole('button', { name: 'Evaluate' }).click();
+  await page.locator('mark').waitFor();
+  expect(await findings(page)).toEqual([]);
+});
