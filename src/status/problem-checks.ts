@@ -34,11 +34,19 @@ interface SinkFacts {
   readonly secrets?: readonly SecretOption[] | undefined;
 }
 
-/** Finds a sink whose destination does not work. A sink that is both held and paused counts as paused only. */
+/** Length of a hold, in ms, up to which it is a warning, because most holds of this length end by themselves. */
+const SHORT_HOLD_MS = 300_000;
+
+/**
+ * Finds a sink whose destination does not work. A sink that is both held and paused counts as paused only. A short hold is a warning, unless only an
+ * operator can end it. Without `options.now`, every hold is critical.
+ */
 export function heldSink({ name, health, pending, secrets }: SinkFacts, options: TextOptions): Found {
   const { heldSince, heldReason, heldStatus, pausedSince, probeAt } = health;
   if (!heldSince || pausedSince) return undefined;
   const { command, now } = options;
+  const needsOperator = heldReason?.startsWith(MAPPING_FAILS) || heldStatus === 401 || heldStatus === 403;
+  const isShort = now !== undefined && now.getTime() - heldSince.getTime() < SHORT_HOLD_MS;
   const isDue = probeAt !== undefined && now !== undefined && isDueNow(probeAt, now);
   const again = nextProbe(health, pending, now);
   const sooner = pending === 0 || isDue ? '' : `; ${command(`resume ${name}`)} sends a probe now`;
@@ -53,6 +61,7 @@ export function heldSink({ name, health, pending, secrets }: SinkFacts, options:
     `${name} ${isSince('held', heldSince, options)}: ${sentence(heldReason ?? 'no reason was recorded')}`,
     `${fix}. Nothing is lost: ${waiting(pending)}. ${again}${sooner}.`,
     `${fix}. Nothing is lost: ${waiting(pending)}. ${again}.`,
+    isShort && !needsOperator ? 'warning' : 'critical',
   );
 }
 

@@ -67,15 +67,16 @@ export const LATE_MS = 60_000;
 /** Next step if no better one is known. */
 export const SEE_LOG = 'See the log of leadsync.';
 
-/** Returns a problem with the severity of its code. */
+/** Returns a problem. Unless stated otherwise, its severity is that of its code. */
 export function problem(
   code: StatusCode,
   about: string | null,
   message: string,
   nextStep: string,
   pageStep = nextStep,
+  severity = PROBLEMS[code].severity,
 ): Problem {
-  return { code, severity: PROBLEMS[code].severity, about, message, nextStep, pageStep };
+  return { code, severity, about, message, nextStep, pageStep };
 }
 
 /** Returns a list with the problem, or an empty list if there is none. */

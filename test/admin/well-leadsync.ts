@@ -61,6 +61,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       backups: [],
       leads_per_hour: [],
       speed_to_lead: [],
+      delivered_per_minute: { now: 0, hour_ago: 0 },
     }),
     leads: kept('leads', { rows: [lead], next: null }),
     countLeads: kept('countLeads', { count: 1, isAtLeast: false }),

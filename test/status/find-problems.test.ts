@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { HEALTHY } from '../../src/leads/sink-health.ts';
+import { HEALTHY, MAPPING_FAILS } from '../../src/leads/sink-health.ts';
 import type { PollRow } from '../../src/ledger/contract/status-rows.ts';
 import { evaluateConditions } from '../../src/status/alert-conditions.ts';
 import { findProblems } from '../../src/status/find-problems.ts';
@@ -194,6 +194,22 @@ test('the pages leave out the commands for which they have a button or a link', 
     'Fix the destination. Nothing is lost: 3 leads wait. The next probe is in 8 s.',
   );
 });
+
+test.each([
+  ['warning', 299, 503, 'It answered 503.'],
+  ['critical', 300, 503, 'It answered 503.'],
+  ['critical', 0, 401, 'It answered 401.'],
+  ['critical', 0, 403, 'It answered 403.'],
+  ['critical', 0, undefined, `${MAPPING_FAILS} at column 3.`],
+])(
+  'a hold is a %s after %d s if the destination answers %s: %s',
+  (severity, seconds, heldStatus, heldReason) => {
+    const heldSince = new Date(now.getTime() - seconds * 1000);
+    const sink = aSink({ health: { ...HEALTHY, heldSince, heldStatus, heldReason } });
+    expect(heldSink(sink, { command: commandInText, now })?.severity).toBe(severity);
+    expect(heldSink(sink, { command: commandInText })?.severity).toBe('critical');
+  },
+);
 
 test.each([
   [8_000, 3, '3 leads wait. The next probe is in 8 s; `leadsync resume crm` sends a probe now.'],

@@ -117,6 +117,10 @@
       return value < 1000 ? `${Math.round(value)} ms` : `${Math.round(value / 100) / 10} s`;
     }
 
+    function unitOf(value) {
+      return value === 1 ? chart.unit.replace(/s$/, '') : chart.unit;
+    }
+
     /** Shows the time under the cursor and its values. */
     function showTip() {
       const at = plot?.cursor.idx;
@@ -126,9 +130,11 @@
       const [time, ...values] = point;
       const words = values.map((value, of) => {
         const text = value == null ? '–' : textOf(value);
-        return chart.series.length > 1 ? `${chart.series[of].name} ${text}` : `${text} ${chart.unit}`;
+        return chart.series.length > 1 ? `${chart.series[of].name} ${text}` : `${text} ${unitOf(value)}`;
       });
-      const said = `${spanOf(time, chart.stepSeconds)}: ${words.join(', ')}`;
+      // Durations have their unit in each value.
+      const counted = chart.series.length > 1 && chart.unit !== 'ms' ? `, ${chart.unit}` : '';
+      const said = `${spanOf(time, chart.stepSeconds)}${counted}: ${words.join(', ')}`;
       if (tip.textContent !== said) tip.textContent = said;
       const left = plot.valToPos(time, 'x') + plot.over.offsetLeft;
       tip.classList.toggle('left', left > place.clientWidth / 2);

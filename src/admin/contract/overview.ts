@@ -157,6 +157,11 @@ export const Overview = z.object({
   /** New leads in each of the last 48 hours, oldest first, with 0 for an hour without one. */
   leads_per_hour: z.array(z.object({ hour: time, leads: count })),
   speed_to_lead: z.array(SpeedToLead),
+  /**
+   * Delivered leads per minute, of all sinks together: on average over the last 10 to 20 minutes, and over 20 minutes an hour before. leadsync sums
+   * attempts up in intervals of ten minutes.
+   */
+  delivered_per_minute: z.object({ now: z.number(), hour_ago: z.number() }),
 });
 
 export type SourceOverview = z.infer<typeof SourceOverview>;

@@ -5,6 +5,7 @@ import { isBackup } from '../../exports/contract/options.ts';
 import type { AskLedger } from '../../ledger/contract/ledger-pages.ts';
 import { diskSpace } from '../../operations/disk-space.ts';
 import { version } from '../../platform/process/version.ts';
+import { deliveryRate, rateRequests } from '../../status/delivery-rate.ts';
 import { backupOverview, exportOverview } from '../../status/export-json.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { findProblems } from '../../status/find-problems.ts';
@@ -38,10 +39,13 @@ export async function overviewOf(
   const { clock, current } = parts;
   const { config } = current;
   const now = clock.now();
-  const [status, hours, speeds, reasons, disk, exports] = await Promise.all([
+  const rates = rateRequests(now);
+  const [status, hours, speeds, delivered, deliveredBefore, reasons, disk, exports] = await Promise.all([
     query('status'),
     query('newLeads', now, HOURS),
     query('speed', new Date(now.getTime() - SPEED_MS)),
+    query('attemptTotals', rates.now),
+    query('attemptTotals', rates.hourAgo),
     unready(),
     diskSpace(config),
     viewExports(filesOf(config), parts.exportStates),
@@ -80,5 +84,6 @@ export async function overviewOf(
     backups: exports.filter((one) => isBackup(one.config)).map(backupOverview),
     leads_per_hour: hours.map(({ hour, leads }) => ({ hour: hour.toISOString(), leads })),
     speed_to_lead: speedsJson(speeds, sinks),
+    delivered_per_minute: deliveryRate(now, { now: delivered, hourAgo: deliveredBefore }),
   };
 }

@@ -82,6 +82,7 @@ export class FakeOperations implements Operations {
   pollRows: PollRow[];
   hours: Overview['leads_per_hour'];
   speeds: Overview['speed_to_lead'];
+  rate: Overview['delivered_per_minute'] = { now: 4.26, hour_ago: 12.5 };
   config: Configuration;
   testResult: TestResult = { arrived: true, duration_ms: 143, what: 'It answered 204.' };
   rejectedRows: RejectedRow[] = [];
@@ -137,6 +138,7 @@ export class FakeOperations implements Operations {
       backups: this.backups,
       leads_per_hour: this.hours,
       speed_to_lead: this.speeds,
+      delivered_per_minute: this.rate,
     };
   }
 

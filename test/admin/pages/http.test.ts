@@ -575,6 +575,32 @@ describe('a replay of many', () => {
     expect(operations.actions).toHaveLength(1);
   });
 
+  test('is narrowed to leads that were left out, or whose delivery had a reason at a time, and says so', async () => {
+    const { operations } = pages;
+    const form = await (
+      await ask('/replay?sink=crm&which=left_out&delivered_since=2026-11-20&reason=422')
+    ).text();
+    expect(form).toContain('<option value="left_out" selected>');
+    expect(form).toMatch(/<input[^>]* name="delivered_since"[^>]* value="2026-11-20"/);
+    expect(form).toMatch(/<input[^>]* name="reason"[^>]* value="422"/);
+    const fields = {
+      sink: 'crm',
+      delivered_since: '2026-11-20',
+      delivered_until: '2026-11-21',
+      reason: '422',
+    };
+    const asked = await (await post('/replay', { ...fields, which: 'left_out' })).text();
+    expect(asked).toContain(
+      'crm gets the current content of each, which it has not had so far, as a new delivery',
+    );
+    expect(await (await post('/replay', fields)).text()).toContain('of each, whether it has it or not, as');
+    await post('/replay', { ...fields, which: 'left_out', sure: 'yes' });
+    const [from, to] = ['2026-11-20', '2026-11-21'].map((day) => `${day}T00:00:00.000Z`);
+    expect(operations.actions).toEqual([
+      `replay all crm {"reason":"422","delivered_since":"${from}","delivered_until":"${to}","left_out":true}`,
+    ]);
+  });
+
   test.each([
     [{}, 'See the marked fields.'],
     [{ sink: 'crm' }, 'Choose leads by a field, or every lead in the ledger.'],
@@ -585,6 +611,11 @@ describe('a replay of many', () => {
     [{ sink: 'crm', ids: '48196 <b>Ada</b>' }, 'Id 2 of the list is neither a lead id'],
     [{ sink: 'crm', ids: Array.from({ length: 3_001 }, (_, at) => at).join(' ') }, 'The list has 3,001 ids'],
     [{ sink: 'crm', since: '1d', until: '2d' }, 'The end of a period must be after its beginning.'],
+    [
+      { sink: 'crm', delivered_since: '1d', delivered_until: '2d' },
+      'The end of a period must be after its beginning.',
+    ],
+    [{ sink: 'crm', delivered_since: 'then' }, 'Delivered to the sink since must be an age'],
     [{ sink: 'crm', since: 'then' }, 'First seen or changed since must be an age'],
   ])('by %j is answered by 400 and why, and nothing is sent', async (fields, why) => {
     const answer = await post('/replay', { ...fields, sure: 'yes' });

@@ -60,9 +60,9 @@ test('the numbers of a chart are shown to the arrow keys and to a touch', async 
   await chart.focus();
   await page.keyboard.press('End');
   await page.keyboard.press('ArrowLeft');
-  expect(await tip.innerText()).toBe('21 Nov 12:32–13:32: delivered 66, refused 0, unavailable 1');
+  expect(await tip.innerText()).toBe('21 Nov 12:32–13:32, attempts: delivered 66, refused 0, unavailable 1');
   await page.keyboard.press('Home');
-  expect(await tip.innerText()).toBe('20 Nov 14:32–15:32: delivered 40, refused 3, unavailable 1');
+  expect(await tip.innerText()).toBe('20 Nov 14:32–15:32, attempts: delivered 40, refused 3, unavailable 1');
   await page.keyboard.press('Escape');
   expect(await tip.isVisible()).toBe(false);
   const box = await page.locator('#durations-chart .u-over').boundingBox();
@@ -73,6 +73,25 @@ test('the numbers of a chart are shown to the arrow keys and to a touch', async 
     '20 Nov 14:32–15:32: p50 120 ms, p95 480 ms',
   );
   expect(faults).toEqual([]);
+});
+
+test('the tooltip of leads per hour says lead or leads', async () => {
+  const { page, go, operations } = await openReader(browser, {
+    refreshMs: 60_000,
+    context: { timezoneId: 'UTC' },
+  });
+  operations.hours = operations.hours.map((hour, at, all) => ({
+    ...hour,
+    leads: all.length - 1 === at ? 1 : 1_200,
+  }));
+  await go('/');
+  const chart = page.locator('#chart');
+  await chart.locator('canvas').waitFor();
+  await chart.focus();
+  await page.keyboard.press('End');
+  expect(await chart.locator('.chart-tip').innerText()).toBe('21 Nov 14:00–15:00: 1 lead');
+  await page.keyboard.press('ArrowLeft');
+  expect(await chart.locator('.chart-tip').innerText()).toBe('21 Nov 13:00–14:00: 1,200 leads');
 });
 
 test('what a reader has selected, focused and scrolled to survives', async () => {

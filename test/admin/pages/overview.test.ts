@@ -225,3 +225,41 @@ test('the filter of leads suggests the services that there are', async () => {
   expect(options).toContain('<option value="solar-panels">');
   expect(text).toMatch(/name="service"[^>]* value="painting"/);
 });
+
+test('a backup shows its state, its schedule, and the leads in the last one', async () => {
+  expect(await row('backup-daily')).toBe(
+    'dailymade /srv/leads/exportsdaily at 03:00 (Australia/Brisbane)21 h 30 min ago48,21421.4 MB21 Nov 2026, 17:02:07 UTCBack up now',
+  );
+  expect(await row('backup-off-site')).toMatch(
+    /^off-sitefailed 3 times in a row: The storage does not answer \(ECONNREFUSED\)\.s3:.*every 1 h3 h 30 min ago6140 kB/,
+  );
+});
+
+/** Returns the tiles of a page as text, such as `Dead 3 given up`. */
+async function tiles(path: string): Promise<string[]> {
+  const html = await (await fetch(`${pages.url}${path}`)).text();
+  const [, inner = ''] = /<dl class="tiles">(.*?)<\/dl>/s.exec(html) ?? [];
+  return [...inner.matchAll(/<div><dt>(.*?)<\/dt><dd[^>]*>(.*?)<\/dd><\/div>/gs)].map(
+    ([, label, value = '']) => `${label}: ${value.replace(/<small>/, ' ').replace(/<(?!\/?a\b)[^>]+>/g, '')}`,
+  );
+}
+
+test.each([
+  [4.26, 12.5, '4.3 an hour ago: 13'],
+  [0, 0.04, '0 an hour ago: 0'],
+  [9.96, 1_234.4, '10 an hour ago: 1,234'],
+])(
+  'the rate of deliveries, %d per minute, stands beside that of an hour ago, %d',
+  async (now, before, text) => {
+    pages.operations.rate = { now, hour_ago: before };
+    expect(await tiles('/')).toContain(`Delivered per minute: ${text}`);
+  },
+);
+
+test('a tile of a sink links to its deliveries if there are any', async () => {
+  expect((await tiles('/sinks/crm')).slice(3)).toEqual([
+    'Pending: <a href="/deliveries?sink=crm&amp;state=pending">1</a> oldest owed 4 min ago',
+    'Dead: <a href="/deliveries?sink=crm&amp;state=dead">3</a> given up',
+  ]);
+  expect((await tiles('/sinks/drop'))[4]).toBe('Dead: 0 none was given up');
+});

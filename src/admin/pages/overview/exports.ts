@@ -37,6 +37,7 @@ export function backupId(name: string): string {
 function backupTable(backups: readonly Backup[], now: Date): VNode {
   return table({
     name: 'Backups',
+    compact: true,
     columns: [
       { label: 'Backup', of: (one) => one.backup },
       ...stateColumns<Backup>(),
@@ -73,6 +74,7 @@ function sizeColumns<One extends Made>(now: Date, run: (one: One) => Content): C
 function exportTable(exports: readonly Export[], now: Date): VNode {
   return table({
     name: 'Exports',
+    compact: true,
     columns: [
       { label: 'Export', of: (one) => one.export },
       ...stateColumns<Export>(),

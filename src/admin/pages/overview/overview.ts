@@ -68,9 +68,20 @@ function tiles(overview: Overview, now: Date): VNode {
   return html`<dl class="tiles">
     ${pollTile(sources, now)}
     ${tile('New leads, last 24 hours', printCount(day), html`<a href=${withQuery('/leads', { since: '24h' })}>See leads</a>`)}
+    ${rateTile(overview.delivered_per_minute)}
     ${tile('Pending now', countLink(withQuery('/deliveries', { state: 'pending' }), pending), oldest ? html`oldest owed ${ago(oldest, now)}` : 'none is pending')}
     ${tile('Dead now', countLink(withQuery('/deliveries', { state: 'dead' }), dead), dead > 0 ? 'given up, neither retried nor discarded' : 'none was given up', dead > 0)}
   </dl>`;
+}
+
+/** Returns how fast leads are delivered to all sinks, beside the rate of an hour ago. */
+function rateTile({ now, hour_ago: before }: Overview['delivered_per_minute']): VNode {
+  return tile('Delivered per minute', printRate(now), `an hour ago: ${printRate(before)}`);
+}
+
+/** Returns a rate with one decimal, or without one from 10 on. */
+function printRate(rate: number): string {
+  return rate < 9.95 ? String(Math.round(rate * 10) / 10) : printCount(Math.round(rate));
 }
 
 /**
@@ -127,7 +138,9 @@ function speedToLead({ speed_to_lead: speeds, sinks }: Overview, now: Date): VNo
       key: ({ sink }) => `speed-${sink}`,
       empty: 'No lead from the last 24 hours has been delivered yet.',
     })}
-    <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes backfills, and leads that already existed when leadsync first polled their source. Measures at most 1,000 leads, spread evenly over the day. A pending lead has no time yet and does not count. The column Pending shows all pending leads of the sink, and how long ago the oldest was owed.</p>
+    <details id="measured"><summary>What is measured</summary>
+      <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes backfills, and leads that already existed when leadsync first polled their source. Measures at most 1,000 leads, spread evenly over the day. A pending lead has no time yet and does not count. The column Pending shows all pending leads of the sink, and how long ago the oldest was owed.</p>
+    </details>
   </section>`;
 }
 
@@ -165,6 +178,7 @@ function pendingAt(sinks: readonly SinkOverview[], name: string, now: Date): Con
 function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
   return table({
     name: 'Sinks',
+    compact: true,
     columns: [
       { label: 'Sink', of: ({ sink }) => html`<a href=${sinkAddress(sink)}>${sink}</a>` },
       {
@@ -174,10 +188,10 @@ function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
       },
       { label: 'Pending', of: ({ pending }) => printCount(pending), number: true },
       { label: 'Oldest', of: (sink) => ago(sink.oldest_owed_at, now, '–'), number: true },
-      { label: 'Retrying', of: ({ retrying }) => printCount(retrying), number: true },
+      { label: 'Retrying', of: ({ retrying }) => unlessZero(retrying), number: true },
       {
         label: 'Dead',
-        of: ({ dead }) => html`<span class=${dead > 0 && 'dead'}>${printCount(dead)}</span>`,
+        of: ({ dead }) => html`<span class=${dead > 0 ? 'dead' : 'zero'}>${printCount(dead)}</span>`,
         number: true,
       },
       { label: 'Delivered, total', of: ({ delivered }) => printCount(delivered), number: true },
@@ -189,9 +203,19 @@ function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
   });
 }
 
+/** Returns a count. A phone leaves out the cell of a 0, which says nothing there. */
+function unlessZero(count: number): Content {
+  return count === 0 ? zero() : printCount(count);
+}
+
+function zero(): VNode {
+  return html`<span class="zero">0</span>`;
+}
+
 function sourceTable({ sources }: Overview, now: Date): VNode {
   return table({
     name: 'Sources',
+    compact: true,
     columns: [
       { label: 'Source', of: ({ source }) => html`<a href=${withQuery('/polls', { source })}>${source}</a>` },
       {
@@ -207,7 +231,9 @@ function sourceTable({ sources }: Overview, now: Date): VNode {
       {
         label: 'Rejected',
         of: ({ source, leads_rejected }) =>
-          countLink(withQuery('/rejected', { source, state: 'open' }), leads_rejected),
+          leads_rejected === 0
+            ? zero()
+            : countLink(withQuery('/rejected', { source, state: 'open' }), leads_rejected),
         number: true,
       },
       { label: 'Actions', of: ({ source }) => pollButton(source) },

@@ -8,7 +8,7 @@ export interface Chart {
   readonly label: string;
   /** `bars` are stacked; `lines` may have gaps. */
   readonly kind: 'bars' | 'lines';
-  /** What the numbers count (`leads`), or `ms`. */
+  /** What the numbers count, in the plural (`leads`), or `ms`. */
   readonly unit: string;
   /** Length of the interval that each point represents, in seconds. */
   readonly stepSeconds: number;

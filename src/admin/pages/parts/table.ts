@@ -25,18 +25,20 @@ interface TableOptions<Row> {
   readonly key: (row: Row) => string;
   /** Text that replaces a table without rows. */
   readonly empty: Content;
+  /** Whether the cards of a phone begin with the first two cells, a name and a state, without labels, and show two of the other cells on a line. */
+  readonly compact?: boolean;
 }
 
 /**
  * Returns a table. On a phone, it becomes a list of cards in which each cell shows the name of its column. Omits the column `Actions` if no row
  * offers the reader an action.
  */
-export function table<Row>({ name, columns: all, rows, key, empty }: TableOptions<Row>): VNode {
+export function table<Row>({ name, columns: all, rows, key, empty, compact }: TableOptions<Row>): VNode {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
   const columns = all.filter(
     (column) => column.label !== 'Actions' || rows.some((row) => !isNothing(column.of(row))),
   );
-  return html`<table aria-label=${name}>
+  return html`<table aria-label=${name} class=${compact && 'compact'}>
     <thead><tr>${columns.map((column) => html`<th scope="col" class=${classOf(column)} aria-sort=${column.sort}>${column.heading ?? column.label}</th>`)}</tr></thead>
     <tbody>${rows.map(
       (row) =>

@@ -6,6 +6,7 @@ import { sinkAddress, withQuery } from '../parts/addresses.ts';
 import { badge } from '../parts/badge.ts';
 import { chart } from '../parts/chart.ts';
 import type { Content } from '../parts/content.ts';
+import { countLink } from '../parts/count-link.ts';
 import { markup } from '../parts/markup.ts';
 import { table } from '../parts/table.ts';
 import { ago, moment } from '../parts/time-element.ts';
@@ -78,8 +79,8 @@ function tile(label: string, value: Content, more: Content, bad = false): VNode 
   return html`<div><dt>${label}</dt><dd class=${bad && 'dead'}>${value}<small>${more}</small></dd></div>`;
 }
 
-function listed(sink: string, state: string, count: number): VNode {
-  return html`<a href=${withQuery('/deliveries', { sink, state })}>${printCount(count)}</a>`;
+function listed(sink: string, state: string, count: number): Content {
+  return countLink(withQuery('/deliveries', { sink, state }), count);
 }
 
 function allOf({ delivered, refused, unavailable }: SinkDetail['attempts']): number {
