@@ -3,6 +3,7 @@
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { type OidcStub, startOidcStub } from '../test/stub/oidc/oidc-stub.ts';
 import { readOrExit } from '../test/support/program/command-line.ts';
 import type { Daemon } from '../test/support/program/leadsync.ts';
 import { Opened } from '../test/support/program/tool.ts';
@@ -11,13 +12,15 @@ import { ShowcaseFolder } from './showcase/folder.ts';
 import { freePortLike } from './showcase/free-port-like.ts';
 import { StopRequest } from './showcase/stop-request.ts';
 import { type AlertReceiver, startAlertReceiver } from './world/alert-receiver.ts';
+import { BlockableFolder } from './world/blockable-folder.ts';
+import { ConfigurationFile, TRIAL } from './world/configuration-file.ts';
 import { Destinations } from './world/destinations.ts';
-import { ExportFolder } from './world/export-folder.ts';
 import { introduction, newTokens, type Tokens, worldEnvironment } from './world/introduction.ts';
 import { Journal } from './world/journal.ts';
 import { lackOf } from './world/lack.ts';
 import { lastArrivals } from './world/last-arrivals.ts';
 import { LeadsyncInWorld } from './world/leadsync-in-world.ts';
+import { Operator } from './world/operator.ts';
 import { readWorldOptions, USAGE } from './world/options.ts';
 import { Photographer } from './world/pictures/photographer.ts';
 import { type Ask, apiOf, ProblemWatch } from './world/problem-watch.ts';
@@ -76,24 +79,38 @@ async function run(opened: Opened, stop: StopRequest): Promise<number> {
     isNew: (lead) => services.isNew(lead),
   });
   const alerts = await startAlerts(opened);
+  const provider = await opened.add(
+    () => startOidcStub(),
+    (one) => one.close(),
+  );
   const tokens = newTokens();
   const variables = worldEnvironment({
     folder: folder.path,
     speed: options.speed,
     services,
     destinations,
+    provider,
     alertsUrl: alerts.url,
     webhookSecret: WEBHOOK_SECRET,
     adminPort: await freePortLike(ADMIN_PORT),
     tokens,
   });
   folder.writeEnvironment(variables);
-  const leadsync = new LeadsyncInWorld({ root, config: CONFIG, folder: folder.path }, variables);
+  const configuration = new ConfigurationFile(join(root, CONFIG), join(folder.path, 'leadsync.yaml'));
+  const leadsync = new LeadsyncInWorld(
+    { root, configFile: configuration.path, folder: folder.path },
+    variables,
+  );
   await Promise.all([leadsync.setUpHubSpot(), leadsync.logIn()]);
   if (options.pictures !== undefined) services.holdBack(BEFORE_PICTURES_MS);
   const daemon = await leadsync.run(opened);
   const ask = apiOf(leadsync.adminUrl, tokens.cli);
-  const photographer = await startPhotographer(opened, { adminUrl: leadsync.adminUrl, tokens, ask });
+  const photographer = await startPhotographer(opened, {
+    adminUrl: leadsync.adminUrl,
+    tokens,
+    provider,
+    ask,
+  });
   await photographer?.nothingYet();
   process.stdout.write(
     introduction(
@@ -103,12 +120,17 @@ async function run(opened: Opened, stop: StopRequest): Promise<number> {
   );
   journal.restart();
   const watch = await watchProblems(opened, ask);
-  const exports = new ExportFolder(join(folder.path, 'exports'));
+  const exports = new BlockableFolder(join(folder.path, 'exports'));
+  const backups = new BlockableFolder(join(folder.path, 'backups'));
   const world: World = {
     services,
     destinations,
+    configuration,
+    operator: new Operator(ask),
     logIn: () => leadsync.logIn(),
     blockExports: (isBlocked) => exports.block(isBlocked),
+    blockBackups: (isBlocked) => backups.block(isBlocked),
+    forgetTrial: () => leadsync.forget(TRIAL),
   };
   services.grow(options.rate);
   await play(world, { over: whenOver(daemon, stop), watch, photographer });
@@ -179,6 +201,10 @@ function whenOver(daemon: Daemon, stop: StopRequest): AbortSignal {
 /** Ends every trouble that the timetable has caused. */
 async function recover(world: World): Promise<void> {
   world.blockExports(false);
+  world.blockBackups(false);
+  world.configuration.restore();
+  // Before it resumes what is paused, so that no replayed lead is sent.
+  await world.operator.cancelReplay('slow');
   world.services.break(false);
   world.services.shrink(false);
   await world.destinations.heal();
@@ -198,7 +224,7 @@ function startAlerts(opened: Opened): Promise<AlertReceiver> {
 
 async function startPhotographer(
   opened: Opened,
-  parts: { adminUrl: string; tokens: Tokens; ask: Ask },
+  parts: { adminUrl: string; tokens: Tokens; provider: OidcStub; ask: Ask },
 ): Promise<Photographer | undefined> {
   if (options.pictures === undefined) return undefined;
   return Photographer.start(opened, { ...parts, folder: options.pictures, journal });

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { OidcStub } from '../../test/stub/oidc/oidc-stub.ts';
 import type { Destinations } from './destinations.ts';
 import type { WorldOptions } from './options.ts';
 import type { Services } from './services.ts';
@@ -27,12 +28,13 @@ export function worldEnvironment(parts: {
   readonly speed: number;
   readonly services: Services;
   readonly destinations: Destinations;
+  readonly provider: OidcStub;
   readonly alertsUrl: string;
   readonly webhookSecret: string;
   readonly adminPort: number;
   readonly tokens: Tokens;
 }): Record<string, string> {
-  const { services, tokens, speed } = parts;
+  const { services, provider, tokens, speed } = parts;
   const seconds = (minutes: number) => Math.ceil((60 * minutes) / speed);
   return {
     WORLD_DIR: parts.folder,
@@ -46,6 +48,9 @@ export function worldEnvironment(parts: {
     WORLD_FIVE_MINUTES: `${seconds(5)}s`,
     WORLD_EXPORT_EVERY: `${Math.max(SHORTEST_EXPORT_S, seconds(5))}s`,
     WORLD_ADMIN_PORT: String(parts.adminPort),
+    WORLD_OIDC_ISSUER: provider.issuer,
+    WORLD_OIDC_CLIENT_ID: provider.clientId,
+    WORLD_OIDC_CLIENT_SECRET: provider.clientSecret,
     WORLD_CLI_TOKEN: tokens.cli,
     WORLD_ANNA_TOKEN: tokens.anna,
     WORLD_OTTO_TOKEN: tokens.otto,
@@ -66,7 +71,7 @@ Open this page in a browser now:
 
   ${adminUrl}
 
-Log in with one of these tokens:
+Log in at the OpenID provider, as anna@example.com, an operator, or with one of these tokens:
 
   anna, admin      ${tokens.anna}
   otto, operator   ${tokens.otto}
@@ -76,7 +81,8 @@ Try these commands in a second terminal, in this folder:
 
 ${['status', 'top', 'deliveries --state dead', 'status flaky', 'tail'].map(command).join('')}  curl -H 'authorization: Bearer ${tokens.vera}' ${adminUrl}/metrics
 
-The ledger, the files and backups, alerts.jsonl and leadsync.log are in ${folder}. The configuration is ${config}.
+The ledger, the files and backups, alerts.jsonl and leadsync.log are in ${folder}. The configuration is ${config};
+leadsync reads a copy of it, ${folder}/leadsync.yaml, which the timetable changes.
 
 All the time, flaky answers 1 request in 5 with 503, and slow takes 1 to 3 s for each lead.
 In addition (minutes:seconds from now):

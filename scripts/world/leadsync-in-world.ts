@@ -17,11 +17,11 @@ export class LeadsyncInWorld {
   readonly #how: LeadsyncOptions;
 
   constructor(
-    parts: { readonly root: string; readonly config: string; readonly folder: string },
+    parts: { readonly root: string; readonly configFile: string; readonly folder: string },
     variables: Readonly<Record<string, string>>,
   ) {
     this.adminUrl = `http://127.0.0.1:${variables['WORLD_ADMIN_PORT']}`;
-    this.#configFile = join(parts.root, parts.config);
+    this.#configFile = parts.configFile;
     this.#logFile = join(parts.folder, 'leadsync.log');
     this.#how = {
       cwd: parts.root,
@@ -35,12 +35,13 @@ export class LeadsyncInWorld {
   }
 
   /** Makes the properties that HubSpot lacks. @throws ToolFailure */
-  async setUpHubSpot(): Promise<void> {
-    const { code, stderr } = await runLeadsync(
-      ['setup', 'hubspot', '--yes', '-c', this.#configFile],
-      this.#how,
-    );
-    if (code !== 0) throw new ToolFailure(`leadsync setup hubspot failed.\n${stderr}`);
+  setUpHubSpot(): Promise<void> {
+    return this.#command('setup', 'hubspot', '--yes');
+  }
+
+  /** Skips what a sink that was removed from the configuration is still owed. @throws ToolFailure */
+  forget(sink: string): Promise<void> {
+    return this.#command('forget', sink, '--yes');
   }
 
   /** Starts the daemon and waits until it is ready. Its log goes to leadsync.log. */
@@ -53,5 +54,10 @@ export class LeadsyncInWorld {
         }),
       (daemon) => daemon.process.exitCode === null && daemon.kill('SIGKILL'),
     );
+  }
+
+  async #command(...words: string[]): Promise<void> {
+    const { code, stderr } = await runLeadsync([...words, '-c', this.#configFile], this.#how);
+    if (code !== 0) throw new ToolFailure(`leadsync ${words.join(' ')} failed.\n${stderr}`);
   }
 }

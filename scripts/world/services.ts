@@ -70,6 +70,12 @@ export class Services {
     else this.north.behave();
   }
 
+  /** The north answers each request for its listing with 500, or works again. */
+  fail(isFailing: boolean): void {
+    if (isFailing) this.north.misbehave({ listing: 'server-error' });
+    else this.north.behave();
+  }
+
   /** The south no longer accepts the login, until a person logs in again. */
   revokeLogin(): void {
     this.#grantsBeforeRevoked = this.south.grants.length;

@@ -1,20 +1,29 @@
+import { type ConfigurationFile, TRIAL } from './configuration-file.ts';
 import type { Destinations } from './destinations.ts';
+import type { Operator } from './operator.ts';
 import type { Services } from './services.ts';
 
 /** What the events of the timetable change. */
 export interface World {
   readonly services: Services;
   readonly destinations: Destinations;
+  readonly operator: Operator;
+  readonly configuration: ConfigurationFile;
   /** A person logs in at the service `south` again, with `leadsync login`. */
   logIn(): Promise<void>;
   /** The folder of the export cannot be written to, or can again. */
   blockExports(isBlocked: boolean): void;
+  /** Likewise for the folder of the backup. */
+  blockBackups(isBlocked: boolean): void;
+  /** A person skips what the removed sink `trial` is still owed, with `leadsync forget`. */
+  forgetTrial(): Promise<void>;
 }
 
 /** The problem that an event causes, by its code and what it is about, as `leadsync status` reports it. */
 export interface Trouble {
   readonly code: string;
-  readonly about: string;
+  /** Null if the problem is about leadsync itself. */
+  readonly about: string | null;
 }
 
 /** Something that happens to the world. */
@@ -43,6 +52,23 @@ export const TIMETABLE: readonly WorldEvent[] = [
     trouble: { code: 'sink_held', about: 'outage' },
   },
   {
+    minute: 3,
+    what: 'an operator pauses slow, and replays the last 20 leads to it',
+    happen: async ({ operator }) => {
+      await operator.pause('slow', 'its server moves');
+      await operator.replayLast('slow', 20);
+    },
+    trouble: { code: 'sink_paused', about: 'slow' },
+  },
+  {
+    minute: 4,
+    what: 'the operator cancels that replay, and resumes slow',
+    happen: async ({ operator }) => {
+      await operator.cancelReplay('slow');
+      await operator.resume('slow');
+    },
+  },
+  {
     minute: 5,
     what: 'hubspot revokes the token',
     happen: ({ destinations }) => destinations.setHubSpotRefuses(true),
@@ -60,9 +86,31 @@ export const TIMETABLE: readonly WorldEvent[] = [
     trouble: { code: 'leads_rejected', about: 'north' },
   },
   {
+    minute: 14,
+    what: 'an operator makes a mistake in the configuration file',
+    happen: ({ configuration }) => configuration.spoil(),
+    trouble: { code: 'config_stale', about: null },
+  },
+  {
+    minute: 16,
+    what: 'the operator corrects the configuration file',
+    happen: ({ configuration }) => configuration.restore(),
+  },
+  {
     minute: 17,
     what: 'outage accepts leads again',
     happen: ({ destinations }) => destinations.setOutage(false),
+  },
+  {
+    minute: 18,
+    what: 'north answers with 500',
+    happen: ({ services }) => services.fail(true),
+    trouble: { code: 'poll_failed', about: 'north' },
+  },
+  {
+    minute: 19,
+    what: 'north answers with its listing again',
+    happen: ({ services }) => services.fail(false),
   },
   {
     minute: 20,
@@ -74,6 +122,29 @@ export const TIMETABLE: readonly WorldEvent[] = [
     what: 'north lists only a quarter of its leads',
     happen: ({ services }) => services.shrink(true),
     trouble: { code: 'listing_shrunk', about: 'north' },
+  },
+  {
+    minute: 25,
+    what: 'an operator adds the sink trial, at whose address nothing listens, for all leads',
+    happen: ({ configuration }) => configuration.addTrial({ enabled: true }),
+    trouble: { code: 'sink_held', about: TRIAL },
+  },
+  {
+    minute: 26,
+    what: 'the operator disables trial',
+    happen: ({ configuration }) => configuration.addTrial({ enabled: false }),
+    trouble: { code: 'sink_disabled', about: TRIAL },
+  },
+  {
+    minute: 27,
+    what: 'the operator removes trial from the configuration',
+    happen: ({ configuration }) => configuration.restore(),
+    trouble: { code: 'sink_removed', about: TRIAL },
+  },
+  {
+    minute: 28,
+    what: 'the operator gives up what trial was owed: leadsync forget trial',
+    happen: (world) => world.forgetTrial(),
   },
   {
     minute: 29,
@@ -110,14 +181,34 @@ export const TIMETABLE: readonly WorldEvent[] = [
     trouble: { code: 'export_fails', about: 'report' },
   },
   {
+    minute: 43,
+    what: 'the folder of the backup cannot be written to',
+    happen: (world) => world.blockBackups(true),
+    trouble: { code: 'backup_fails', about: 'safe' },
+  },
+  {
+    minute: 44,
+    what: 'the disk has less free space than the configuration file now requires',
+    happen: ({ configuration }) => configuration.requireSpace(),
+    trouble: { code: 'disk_low', about: null },
+  },
+  {
+    minute: 46,
+    what: 'the configuration file requires less free space again',
+    happen: ({ configuration }) => configuration.restore(),
+  },
+  {
     minute: 48,
     what: 'PostgreSQL starts',
     happen: ({ destinations }) => destinations.startPostgres(),
   },
   {
     minute: 50,
-    what: 'the folder of the export can be written to again',
-    happen: (world) => world.blockExports(false),
+    what: 'the folders of the export and the backup can be written to again',
+    happen: (world) => {
+      world.blockExports(false);
+      world.blockBackups(false);
+    },
   },
   {
     minute: 55,

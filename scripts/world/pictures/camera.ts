@@ -4,8 +4,8 @@ import { openPage, startBrowser } from '../../../test/support/servers/browser.ts
 import type { Tokens } from '../introduction.ts';
 import type { Album, Subject } from './album.ts';
 
-/** Somebody who looks at the pages; a stranger has no token. */
-export type ReaderName = Exclude<keyof Tokens, 'cli'> | 'stranger';
+/** A person who looks at the pages. A stranger has no token; a member has none either, and logs in at the OpenID provider. */
+export type ReaderName = Exclude<keyof Tokens, 'cli'> | 'stranger' | 'member';
 
 /** The theme and the width of a picture. */
 export type Look = Pick<Subject, 'theme' | 'width'>;
@@ -80,8 +80,9 @@ export class Camera {
   async #open(reader: ReaderName): Promise<Page> {
     const page = await openPage(this.#browser);
     page.setDefaultTimeout(PATIENCE_MS);
-    if (reader === 'stranger') return page;
+    if (reader === 'stranger' || reader === 'member') return page;
     await page.goto(`${this.#adminUrl}/login`);
+    await page.getByText('Log in with a token').click();
     await page.getByLabel('Token').fill(this.#tokens[reader]);
     await page.getByRole('button', { name: 'Log in' }).click();
     await page.waitForURL(`${this.#adminUrl}/`);

@@ -1,3 +1,4 @@
+import type { OidcStub } from '../../../test/stub/oidc/oidc-stub.ts';
 import type { Opened } from '../../../test/support/program/tool.ts';
 import type { Tokens } from '../introduction.ts';
 import type { Journal } from '../journal.ts';
@@ -5,15 +6,9 @@ import type { Ask } from '../problem-watch.ts';
 import type { Trouble } from '../timetable.ts';
 import { Album } from './album.ts';
 import { Camera, EVERY_LOOK, type Look } from './camera.ts';
-import {
-  dialogs,
-  type Examples,
-  emptyPages,
-  everyPage,
-  pagesByReader,
-  pagesOf,
-  type Scene,
-} from './scenes.ts';
+import { loginScenes } from './login-scenes.ts';
+import { pagesOf } from './problem-scenes.ts';
+import { dialogs, type Examples, emptyPages, everyPage, pagesByReader, type Scene } from './scenes.ts';
 
 const TWO_LOOKS: readonly Look[] = [
   { theme: 'light', width: 'wide' },
@@ -26,22 +21,35 @@ export class Photographer {
   readonly #album: Album;
   readonly #ask: Ask;
   readonly #journal: Journal;
+  readonly #provider: OidcStub;
 
-  private constructor(camera: Camera, album: Album, ask: Ask, journal: Journal) {
+  private constructor(
+    camera: Camera,
+    album: Album,
+    parts: { ask: Ask; journal: Journal; provider: OidcStub },
+  ) {
     this.#camera = camera;
     this.#album = album;
-    this.#ask = ask;
-    this.#journal = journal;
+    this.#ask = parts.ask;
+    this.#journal = parts.journal;
+    this.#provider = parts.provider;
   }
 
   /** Starts a browser for pictures in a folder. */
   static async start(
     opened: Opened,
-    parts: { folder: string; adminUrl: string; tokens: Tokens; ask: Ask; journal: Journal },
+    parts: {
+      folder: string;
+      adminUrl: string;
+      tokens: Tokens;
+      provider: OidcStub;
+      ask: Ask;
+      journal: Journal;
+    },
   ): Promise<Photographer> {
     const album = new Album(parts.folder);
     const camera = await Camera.start(opened, parts.adminUrl, parts.tokens, album);
-    return new Photographer(camera, album, parts.ask, parts.journal);
+    return new Photographer(camera, album, parts);
   }
 
   /** leadsync has not read a listing yet. */
@@ -56,7 +64,8 @@ export class Photographer {
 
   /** leadsync has just begun to report a problem. */
   reported(trouble: Trouble): Promise<void> {
-    const state = `${trouble.code.replaceAll('_', '-')}-${trouble.about}`;
+    const about = trouble.about === null ? '' : `-${trouble.about}`;
+    const state = `${trouble.code.replaceAll('_', '-')}${about}`;
     return this.#take(state, pagesOf(trouble), TWO_LOOKS);
   }
 
@@ -67,6 +76,7 @@ export class Photographer {
     await this.#take(state, everyPage(examples), EVERY_LOOK);
     await this.#take(state, dialogs(examples), TWO_LOOKS);
     await this.#take(state, pagesByReader(examples), TWO_LOOKS);
+    await this.#take(state, loginScenes(this.#provider), TWO_LOOKS);
   }
 
   async #take(state: string, scenes: readonly Scene[], looks: readonly Look[]): Promise<void> {
@@ -98,7 +108,7 @@ export class Photographer {
   }
 }
 
-const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'];
+const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'];
 
 function wordOf(count: number): string {
   return NUMBERS[count] ?? String(count);

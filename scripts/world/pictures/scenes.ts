@@ -1,5 +1,4 @@
 import type { Page } from 'playwright-core';
-import type { Trouble } from '../timetable.ts';
 import type { ReaderName } from './camera.ts';
 
 /** A page to take a picture of. */
@@ -45,48 +44,7 @@ export function emptyPages(): readonly Scene[] {
   );
 }
 
-/** Returns the pages that show a problem. */
-export function pagesOf({ code, about }: Trouble): readonly Scene[] {
-  const overview = { page: 'overview', address: '/' };
-  switch (code) {
-    case 'sink_held':
-      return [
-        overview,
-        { page: 'sinks', address: '/sinks' },
-        { page: `sink-${about}`, address: `/sinks/${about}` },
-        { page: 'deliveries-pending', address: `/deliveries?sink=${about}&state=pending` },
-      ];
-    case 'deliveries_dead':
-      return [
-        overview,
-        { page: 'sinks', address: '/sinks' },
-        { page: `sink-${about}`, address: `/sinks/${about}` },
-        { page: 'deliveries-dead', address: `/deliveries?sink=${about}&state=dead` },
-      ];
-    case 'leads_rejected':
-      return [
-        overview,
-        { page: 'rejected', address: `/rejected?source=${about}&state=open` },
-        { page: 'polls', address: `/polls?source=${about}` },
-        {
-          page: 'rejected-text',
-          address: '/rejected',
-          act: (page) => page.getByRole('button', { name: 'Show the text' }).first().click(),
-        },
-      ];
-    case 'export_fails':
-      return [overview];
-    default:
-      return [
-        overview,
-        { page: 'polls', address: `/polls?source=${about}` },
-        { page: 'leads', address: '/leads' },
-        { page: 'log', address: '/log' },
-      ];
-  }
-}
-
-/** Returns the pages of readers who may not see or do everything, and the login. */
+/** Returns the pages of readers who may not see or do everything, and those of an error. */
 export function pagesByReader({ lead }: Examples): readonly Scene[] {
   const paths = ['/', lead, '/deliveries?state=dead', '/sinks/picky', '/configuration', '/audit'];
   const names = ['overview', 'lead', 'deliveries-dead', 'sink-picky', 'configuration', 'audit'];
@@ -95,17 +53,6 @@ export function pagesByReader({ lead }: Examples): readonly Scene[] {
   return [
     ...of('vera'),
     ...of('otto'),
-    { page: 'login', address: '/login', reader: 'stranger' },
-    {
-      page: 'login-refused',
-      address: '/login',
-      reader: 'stranger',
-      act: async (page) => {
-        await page.getByLabel('Token').fill('a-token-that-nobody-has');
-        await page.getByRole('button', { name: 'Log in' }).click();
-        await page.getByRole('alert').waitFor();
-      },
-    },
     { page: 'no-such-page', address: '/nothing' },
     { page: 'no-such-lead', address: '/leads/north/999999' },
     { page: 'no-such-sink', address: '/sinks/nothing' },
@@ -162,7 +109,8 @@ export function dialogs({ lead }: Examples): readonly Scene[] {
   ];
 }
 
-function asks(what: string, address: string, button: string | RegExp): Scene {
+/** Returns the scene in which a button has opened its dialog. */
+export function asks(what: string, address: string, button: string | RegExp): Scene {
   return {
     page: `ask-${what}`,
     address,

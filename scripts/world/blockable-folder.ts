@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
-/** The folder of the export, which can be put out of reach: a file takes its place, which stops root as well. */
-export class ExportFolder {
+/** The folder of the export or of the backup, which can be put out of reach: a file takes its place, which stops root as well. */
+export class BlockableFolder {
   readonly #path: string;
   #isBlocked = false;
 
