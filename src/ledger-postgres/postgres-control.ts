@@ -43,8 +43,9 @@ export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
     let after: Position | undefined;
     do {
       const from = after;
-      const { numbers, next } = await access.ask((tx) => selectPart(tx, filter, states, from));
-      if (numbers.length > 0) changed += await access.owe((tx) => apply(tx, numbers));
+      const { found, owe } = await access.find((tx) => selectPart(tx, filter, states, from));
+      const { numbers, next } = found;
+      if (numbers.length > 0) changed += await owe((tx) => apply(tx, numbers));
       after = next;
     } while (after);
     return changed;
@@ -106,8 +107,8 @@ export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
       change({ ...filter, states: ['dead'] }, ['dead'], (tx, numbers) => discard(tx, numbers, note)),
     discardable: (filter) => count({ ...filter, states: ['dead'] }, ['dead'], discardable),
     replay: async (sink, leads) => {
-      const found = await access.ask((tx) => findChosen(tx, sink, leads));
-      const replay = await access.owe((tx) => ask(tx, sink, leads, found?.versions));
+      const { found, owe } = await access.find((tx) => findChosen(tx, sink, leads));
+      const replay = await owe((tx) => ask(tx, sink, leads, found?.versions));
       return replay === undefined ? 0 : finishReplay(replay);
     },
     replayable: async (sink, leads) => {
@@ -141,8 +142,9 @@ export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
       return access.owe((tx) => keySome(tx, secret));
     },
     removeOld: async (kind, before, after) => {
-      const { rows, next } = await access.ask((tx) => findOld(tx, kind, before, after));
-      const removed = rows.length > 0 ? await access.owe((tx) => removeOld(tx, kind, rows)) : 0;
+      const { found, owe } = await access.find((tx) => findOld(tx, kind, before, after));
+      const { rows, next } = found;
+      const removed = rows.length > 0 ? await owe((tx) => removeOld(tx, kind, rows)) : 0;
       return { removed, next };
     },
   } satisfies Partial<LedgerControl>;

@@ -51,7 +51,8 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   const access = await PostgresAccess.open(options);
   try {
     const { id } = await (options.create ? migrate : requireCurrentShape)(access, options.schema);
-    const place = { ...options, channel: `leadsync_${id}`, send: access.notify.bind(access) };
+    const { notify, prepareConnection: prepare } = access;
+    const place = { ...options, channel: `leadsync_${id}`, prepare, send: notify.bind(access) };
     const notices = await access.guard(() => Notices.open(place, options.clock));
     access.onWrite(() => notices.tell());
     return compose(access, notices, options, id);

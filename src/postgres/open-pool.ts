@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { ClientBase, Pool } from 'pg';
 
 /** The options of a pool of connections to PostgreSQL. */
 export interface PoolOptions {
@@ -9,8 +9,8 @@ export interface PoolOptions {
   readonly connectMs: number;
   /** The name that PostgreSQL shows for the connections. */
   readonly applicationName: string;
-  /** Settings that every connection begins with, by name. */
-  readonly settings?: Readonly<Record<string, string>> | undefined;
+  /** Prepares each new connection before its first use. If it throws, the connection is closed, and the call that asked for it fails with this error. */
+  readonly prepare?: ((client: ClientBase) => Promise<void>) | undefined;
   /** Whether `bigint` columns are read as numbers, which are exact up to 2^53. Otherwise they are read as text. */
   readonly bigintAsNumber?: boolean | undefined;
 }
@@ -20,7 +20,7 @@ const BIGINT = 20;
 
 /** Opens a pool that connects when it is used. The pool replaces connections that break. Loads the driver when it is first called. */
 export async function openPool(options: PoolOptions): Promise<Pool> {
-  const { address, connections, connectMs, applicationName, settings, bigintAsNumber = false } = options;
+  const { address, connections, connectMs, applicationName, prepare, bigintAsNumber = false } = options;
   const { default: pg } = await import('pg');
   const pool = new pg.Pool({
     connectionString: address,
@@ -28,7 +28,7 @@ export async function openPool(options: PoolOptions): Promise<Pool> {
     connectionTimeoutMillis: connectMs,
     application_name: applicationName,
     keepAlive: true,
-    ...(settings && { options: startupOptions(settings) }),
+    ...(prepare && { onConnect: prepare }),
     ...(bigintAsNumber && {
       types: {
         getTypeParser: (type: number, format?: 'text' | 'binary') =>
@@ -41,14 +41,6 @@ export async function openPool(options: PoolOptions): Promise<Pool> {
   // would end the process.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool.on('error', () => undefined);
-}
-
-/** Returns settings in the form of the startup option `options`, in which a backslash escapes spaces and backslashes. */
-function startupOptions(settings: Readonly<Record<string, string>>): string {
-  const escaped = (value: string) => value.replaceAll(/[\\ ]/g, '\\$&');
-  return Object.entries(settings)
-    .map(([name, value]) => `-c ${name}=${escaped(value)}`)
-    .join(' ');
 }
 
 /** Returns the host and port of a server's address, without the user and password. */

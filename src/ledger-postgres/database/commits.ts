@@ -17,6 +17,14 @@ interface Row {
   transactions: number;
 }
 
+/** A transaction that has begun. */
+export interface Begun {
+  /** The time of the ledger, in ms since 1970. */
+  readonly at: number;
+  /** The id of the server's process. */
+  readonly pid: number;
+}
+
 /** A transaction that is about to be committed. */
 interface Sent {
   /** The time of the ledger, in ms since 1970. */
@@ -47,15 +55,15 @@ export class Commits {
     return this.#asking.end();
   }
 
-  /** Begins a transaction that writes, and returns the time of the ledger. `owes`: whether it takes the owing lock. */
-  async begin(client: PoolClient, owes: boolean): Promise<number> {
+  /** Begins a transaction that writes. `owes`: whether it takes the owing lock. */
+  async begin(client: PoolClient, owes: boolean): Promise<Begun> {
     for (;;) {
       const { no } = await this.#rowOf(client);
       const [, locked, entered] = await runAll(
         client,
-        `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 FROM _commits WHERE commit_no = ${no} FOR UPDATE; SELECT at FROM _enter(${owes})`,
+        `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 FROM _commits WHERE commit_no = ${no} FOR UPDATE; SELECT at, pg_backend_pid() AS pid FROM _enter(${owes})`,
       );
-      if (locked?.rowCount === 1) return entered?.rows[0]?.at;
+      if (locked?.rowCount === 1) return entered?.rows[0];
       // The row was removed as one that is no longer used: the clock of the ledger was set.
       await client.query('ROLLBACK');
       this.#rows.delete(client);
@@ -93,7 +101,6 @@ export class Commits {
   async #rowOf(client: PoolClient): Promise<Row> {
     const known = this.#rows.get(client);
     if (known && known.transactions < TRANSACTIONS_PER_ROW) return known;
-    if (!known) await client.query(SURVIVE_CRASHES);
     const { rows } = await client.query(NEXT_ROW, [known?.no ?? null]);
     const row = { no: (rows[0] as { no: number }).no, transactions: 0 };
     this.#rows.set(client, row);
@@ -101,9 +108,6 @@ export class Commits {
   }
 }
 
-/** A commit must survive a crash of the server, even where the default of the server, the database or the role is `off`. */
-const SURVIVE_CRASHES =
-  "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 const NEXT_ROW = `WITH last AS (DELETE FROM _commits WHERE commit_no = $1)
   INSERT INTO _commits (token, at) VALUES ('', _now()) RETURNING commit_no AS no`;
 const TOKEN_OF = 'SELECT token FROM _commits WHERE commit_no = $1 FOR UPDATE';

@@ -69,6 +69,17 @@ export function toLedgerFailure(where: string, error: unknown): LedgerError {
   return new LedgerError('away', `The ledger in ${where} ${what}.`, hint, error);
 }
 
+/** Whether the connection of a failed transaction must not be used again. The next use connects again, perhaps to another server. */
+export function endsConnection(error: unknown): boolean {
+  if (error instanceof LedgerError) return error.code === 'pooled';
+  return isReadOnly(error) || (isOfServer(error) && /^(08|57P)/.test(error.code ?? ''));
+}
+
+/** Whether the server refused to write, because it has become a standby or was set to read-only. */
+export function isReadOnly(error: unknown): boolean {
+  return isOfServer(error) && error.code === '25006';
+}
+
 function ofServer(where: string, code: string, error: Error): LedgerError {
   const meaning = MEANINGS[code] ?? MEANINGS[code.slice(0, 3)] ?? MEANINGS[code.slice(0, 2)];
   if (!meaning) return unexpected(where, error, code);

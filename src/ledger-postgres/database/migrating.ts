@@ -3,6 +3,7 @@ import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { quoted } from '../../postgres/identifier.ts';
 import type { PostgresAccess } from './postgres-access.ts';
 import { migrations } from './schema.ts';
+import { LOCK_TIMEOUT } from './settings.ts';
 import { statement } from './statement.ts';
 
 /** A ledger that was opened: its id, and the number of its migrations before. */
@@ -18,9 +19,11 @@ interface Opened {
  */
 export function migrate(access: PostgresAccess, schema: string): Promise<Opened> {
   return access.prepare(async (client) => {
+    await client.query('SET LOCAL lock_timeout = 0');
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended('leadsync ledger ' || $1, 0))", [
       schema,
     ]);
+    await client.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
     await client.query(`CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}`);
     const from = (await shapeIn(client, access.where, schema)) ?? 0;
     if (from === 0) await requireEmpty(client, access.where, schema);

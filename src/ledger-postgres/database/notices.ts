@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool, PoolClient } from 'pg';
+import type { ClientBase, Pool, PoolClient } from 'pg';
 import type { Clock } from '../../platform/time/clock.ts';
 import { quoted } from '../../postgres/identifier.ts';
 import { openPool } from '../../postgres/open-pool.ts';
@@ -14,6 +14,8 @@ interface NoticePlace {
   readonly url: string;
   readonly applicationName: string;
   readonly channel: string;
+  /** Makes a new connection ready. */
+  readonly prepare: (client: ClientBase) => Promise<void>;
   /** Sends a notice to the channel, over a connection that writes. */
   readonly send: (channel: string, payload: string) => Promise<void>;
 }
@@ -46,8 +48,8 @@ export class Notices {
 
   /** Connects and listens. */
   static async open(place: NoticePlace, clock: Clock): Promise<Notices> {
-    const { url: address, applicationName } = place;
-    const pool = await openPool({ address, connections: 1, connectMs: CONNECT_MS, applicationName });
+    const { url: address, applicationName, prepare } = place;
+    const pool = await openPool({ address, connections: 1, connectMs: CONNECT_MS, applicationName, prepare });
     const notices = new Notices(pool, clock, place);
     try {
       await notices.#listening();

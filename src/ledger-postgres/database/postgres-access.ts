@@ -1,11 +1,13 @@
-import type { Pool, PoolClient, QueryResult } from 'pg';
+import type { ClientBase, Pool, PoolClient, QueryResult } from 'pg';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
 import { quoted } from '../../postgres/identifier.ts';
 import { hostOf, openPool } from '../../postgres/open-pool.ts';
 import { AGAIN, isOfServer } from '../../postgres/server-error.ts';
-import { Commits } from './commits.ts';
-import { toLedgerFailure } from './ledger-failure.ts';
+import { type Begun, Commits } from './commits.ts';
+import { endsConnection, isReadOnly, toLedgerFailure } from './ledger-failure.ts';
+import { Sessions } from './sessions.ts';
+import { ASKING, settingsFor, WITHOUT_TIMEOUTS, WRITING } from './settings.ts';
 import { type BeforeStatement, NeedsOwingLock, Transaction } from './transaction.ts';
 
 /** Where a ledger in PostgreSQL is, and how many connections to it this process may use. */
@@ -41,6 +43,13 @@ interface Pools {
 /** Whether a transaction writes, or `asks` over connections that no poll or delivery waits for; `owes` if it also takes the owing lock, under which alone anything may be recorded as owed. */
 type Mode = 'asks' | 'reads' | 'writes' | 'owes';
 
+/** What a question has found, and `owe`, which changes it. */
+interface Found<T> {
+  readonly found: T;
+  /** Like `PostgresAccess.owe`. @throws LedgerError if another server took over since the question: row numbers may then mean other rows */
+  readonly owe: <R>(work: (tx: Transaction) => Promise<R>) => Promise<R>;
+}
+
 /** Runs the transactions of a ledger, and converts PostgreSQL's errors to `LedgerError`. */
 export class PostgresAccess {
   /** Name for messages, with the host and without a password. */
@@ -50,11 +59,13 @@ export class PostgresAccess {
   readonly #askers: Pool;
   readonly #before: BeforeStatement;
   readonly #commits: Commits;
+  readonly #sessions: Sessions;
   #failing: LedgerError | undefined;
   #onWrite: () => void = () => undefined;
 
-  private constructor(where: string, pools: Pools, before: BeforeStatement) {
+  private constructor(where: string, pools: Pools, sessions: Sessions, before: BeforeStatement) {
     this.where = where;
+    this.#sessions = sessions;
     this.#writers = pools.writers;
     this.#readers = pools.readers;
     this.#askers = pools.askers;
@@ -70,16 +81,19 @@ export class PostgresAccess {
     applicationName,
     beforeStatement = () => undefined,
   }: PostgresPlace): Promise<PostgresAccess> {
+    const where = `PostgreSQL at ${hostOf(url)}`;
+    const sessions = new Sessions(where);
     const settings = settingsFor(schema);
     const pool = { address: url, connectMs: CONNECT_MS, applicationName, bigintAsNumber: true };
-    const writing = { ...pool, settings: { ...settings, ...WRITING } };
+    const writing = { ...pool, prepare: sessions.withSettings({ ...settings, ...WRITING }) };
+    const asking = { ...pool, prepare: sessions.withSettings({ ...settings, ...ASKING }) };
     const pools = {
       writers: await openPool({ ...writing, connections }),
       lost: await openPool({ ...writing, connections: 1 }),
       readers: await openPool({ ...writing, connections: READERS }),
-      askers: await openPool({ ...pool, connections: ASKERS, settings: { ...settings, ...ASKING } }),
+      askers: await openPool({ ...asking, connections: ASKERS }),
     };
-    return new PostgresAccess(`PostgreSQL at ${hostOf(url)}`, pools, beforeStatement);
+    return new PostgresAccess(where, pools, sessions, beforeStatement);
   }
 
   async close(): Promise<void> {
@@ -91,12 +105,18 @@ export class PostgresAccess {
     });
   }
 
-  /** Runs `work` in a transaction of a ledger that may have no tables yet. */
+  /** Makes a new connection ready that is in none of the pools. */
+  readonly prepareConnection = (client: ClientBase): Promise<void> => this.#sessions.withSettings({})(client);
+
+  /** Runs `work` in a transaction of a ledger that may have no tables yet. The transaction takes as long as it takes. */
   prepare<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
     return this.guard(async () => {
       const client = await this.#writers.connect();
       try {
         await client.query('BEGIN');
+        const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+        this.#sessions.requireOwn(client, rows[0]?.pid);
+        await client.query(WITHOUT_TIMEOUTS, [true]);
         const result = await work(client);
         await client.query('COMMIT');
         client.release();
@@ -123,7 +143,7 @@ export class PostgresAccess {
     return this.guard(async () => {
       const client = await this.#askers.connect();
       try {
-        await client.query('SET statement_timeout = 0');
+        await client.query(WITHOUT_TIMEOUTS, [false]);
         await client.query(`VACUUM ${tables.map(quoted).join(', ')}`);
       } finally {
         client.release(true); // because of its setting
@@ -137,12 +157,29 @@ export class PostgresAccess {
     await this.#writers.query(sql, [channel, payload]);
   }
 
-  /** Like `read`, for questions of pages and commands: over connections that no poll or delivery waits for. */
+  /**
+   * Like `read`, for questions of pages and commands: over connections that no poll or delivery waits for. An answer from a former primary may be old.
+   * So no write may rest on an answer unless it checks the answer again, or makes it with `find`.
+   */
   ask<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.guard(() => this.#transaction('asks', work));
   }
 
-  /** Runs `work` on one snapshot of the ledger. */
+  /** Like `ask`, for row numbers that another transaction then changes. */
+  async find<T>(work: (tx: Transaction) => Promise<T>): Promise<Found<T>> {
+    const { found, history } = await this.ask(async (tx) => ({ found: await work(tx), history: tx.history }));
+    const owe: Found<T>['owe'] = (change) =>
+      this.owe((tx) => {
+        tx.requireHistory(history);
+        return change(tx);
+      });
+    return { found, owe };
+  }
+
+  /**
+   * Runs `work` on one snapshot of the ledger, which may be old if a former primary answers. A write that rests on it has to check it again; polls do so by
+   * their fence.
+   */
   read<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.guard(() => this.#transaction('reads', work));
   }
@@ -205,8 +242,17 @@ export class PostgresAccess {
     return mode === 'reads' ? this.#readers : this.#writers;
   }
 
+  /** Returns a connection to the server that has the latest history of the ledger. */
+  async #connect(mode: Mode, signal: AbortSignal): Promise<PoolClient> {
+    for (;;) {
+      const client = await this.#poolOf(mode).connect();
+      if (signal.aborted || this.#sessions.isValid(client)) return client;
+      client.release(true);
+    }
+  }
+
   async #once<T>(mode: Mode, signal: AbortSignal, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    const client = await this.#poolOf(mode).connect();
+    const client = await this.#connect(mode, signal);
     let released = false;
     const release = (isBroken: boolean) => {
       if (!released) client.release(isBroken);
@@ -218,8 +264,12 @@ export class PostgresAccess {
     try {
       await this.#before('begin');
       const isReading = mode === 'asks' || mode === 'reads';
-      const at = await (isReading ? beginReading(client) : this.#commits.begin(client, mode === 'owes'));
-      const tx = new Transaction(client, { now: at, owes: mode === 'owes' }, this.#before);
+      const { at, pid } = await (isReading
+        ? beginReading(client)
+        : this.#commits.begin(client, mode === 'owes'));
+      this.#sessions.requireOwn(client, pid);
+      const begun = { now: at, owes: mode === 'owes', history: this.#sessions.historyOf(client) };
+      const tx = new Transaction(client, begun, this.#before);
       const result = await work(tx);
       await tx.flush();
       await this.#before('commit');
@@ -231,6 +281,8 @@ export class PostgresAccess {
       return result;
     } catch (error) {
       // The server rolls back when the connection closes. Report the first failure, not this one.
+      if (endsConnection(error)) release(true);
+      if (isReadOnly(error)) this.#sessions.expireAll();
       if (!released)
         await client.query('ROLLBACK').then(
           () => release(false),
@@ -243,39 +295,9 @@ export class PostgresAccess {
   }
 }
 
-/** Begins a transaction that reads one snapshot, and returns the time of the ledger. */
-async function beginReading(client: PoolClient): Promise<number> {
-  const sql = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT _now() AS at';
-  const [, entered] = (await client.query(sql)) as unknown as QueryResult<{ at: number }>[];
-  return entered?.rows[0]?.at as number;
+/** Begins a transaction that reads one snapshot. */
+async function beginReading(client: PoolClient): Promise<Begun> {
+  const sql = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT _now() AS at, pg_backend_pid() AS pid';
+  const [, entered] = (await client.query(sql)) as unknown as QueryResult<Begun>[];
+  return entered?.rows[0] as Begun;
 }
-
-/** Returns the settings of every connection. The first schema of the search path is the one of the ledger. */
-function settingsFor(schema: string): Record<string, string> {
-  return {
-    search_path: `${quoted(schema)},pg_catalog`,
-    timezone: 'UTC',
-    // Plans that are ruled out count as expensive, and compiling an expensive plan takes longer than every statement of the ledger.
-    jit: 'off',
-    statement_timeout: '30000',
-    lock_timeout: '10000',
-    idle_in_transaction_session_timeout: '10000',
-    tcp_keepalives_idle: '5',
-    tcp_keepalives_interval: '2',
-    tcp_keepalives_count: '3',
-  };
-}
-
-/**
- * Settings of connections that polls and deliveries use. Plans are not left to statistics, which are wrong for tables that are empty one minute and have a million
- * rows the next.
- */
-export const WRITING = {
-  plan_cache_mode: 'force_generic_plan',
-  enable_seqscan: 'off',
-  enable_hashjoin: 'off',
-  enable_mergejoin: 'off',
-};
-
-/** Settings of connections for questions: plans depend on which filters are given. */
-const ASKING = { ...WRITING, plan_cache_mode: 'force_custom_plan' };

@@ -1,5 +1,6 @@
 import type { PoolClient, QueryResult } from 'pg';
 import type { DeliveryState } from '../../leads/delivery.ts';
+import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { type Statement, statement, type Value } from './statement.ts';
 
 /** Is called before each statement of a transaction with the statement's name. Tests use it to stop a transaction between two statements. */
@@ -10,21 +11,33 @@ export class NeedsOwingLock extends Error {
   override readonly name = 'NeedsOwingLock';
 }
 
+/** How a transaction began. */
+interface Begun {
+  /** The time of the ledger, in ms since 1970. */
+  readonly now: number;
+  /** Whether the transaction has the owing lock. */
+  readonly owes: boolean;
+  readonly history: string;
+}
+
 type Counts = Record<DeliveryState, number> & { deliveredAt: number | null };
 
 /** A transaction that is open on one connection. */
 export class Transaction {
   /** The time of the ledger when the transaction began and had its locks, in ms since 1970. */
   readonly now: number;
+  /** Names the history of the server (see sessions.ts). What a transaction of another history has found may not be what this one finds. */
+  readonly history: string;
   readonly #owes: boolean;
   readonly #client: PoolClient;
   readonly #before: BeforeStatement;
   readonly #counts = new Map<number, Counts>();
   #hasWritten = false;
 
-  constructor(client: PoolClient, { now, owes }: { now: number; owes: boolean }, before: BeforeStatement) {
+  constructor(client: PoolClient, { now, owes, history }: Begun, before: BeforeStatement) {
     this.#client = client;
     this.now = now;
+    this.history = history;
     this.#owes = owes;
     this.#before = before;
   }
@@ -32,6 +45,16 @@ export class Transaction {
   /** Must be called before the transaction records anything as owed. If it has no owing lock, it is run again from its beginning, with the lock. */
   requireOwingLock(): void {
     if (!this.#owes) throw new NeedsOwingLock('the transaction needs the owing lock');
+  }
+
+  /** Must be called before the transaction relies on row numbers that another one has found. @throws LedgerError if a failover came in between */
+  requireHistory(found: string): void {
+    if (found !== this.history)
+      throw new LedgerError(
+        'away',
+        'Another server took over the ledger while leadsync was working on this.',
+        'Try again.',
+      );
   }
 
   /** Runs a statement and returns its rows. */

@@ -13,7 +13,9 @@ export type LedgerErrorCode =
   | 'away' // the server of the ledger cannot be reached
   | 'standby' // the server of the ledger is read-only
   | 'rights' // the server refuses the user
+  | 'pooled' // a connection pooler keeps leadsync from having sessions of its own at the server
   | 'fenced' // the poll is not the one that the ledger knows
+  | 'replaced' // the cursor belongs to another ledger, or to an earlier history of this one
   | 'unexpected';
 
 /** The codes of errors after which the same call may succeed later. */

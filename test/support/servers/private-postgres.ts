@@ -1,7 +1,22 @@
-import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import {
+  type ChildProcess,
+  type ExecFileSyncOptions,
+  execFileSync,
+  type SpawnOptions,
+  spawn,
+} from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { noteProcess } from '../program/run-folder.ts';
 import { until } from '../time/until.ts';
 import {
@@ -46,11 +61,11 @@ export function findPostgres(): { initdb: string; postgres: string } | undefined
 }
 
 /**
- * Starts a PostgreSQL on a free port; `settings` (`fsync: 'on'`) override the defaults for tests.
- * @throws Error if there is none or it does not start
+ * Starts a PostgreSQL on a free port; `settings` (`fsync: 'on'`) override the defaults for tests. `standbyOf` is the address of a server of which the new
+ * one becomes a standby. @throws Error if there is none or it does not start
  */
 export async function startPostgres(
-  options: { settings?: Readonly<Record<string, string | number>> } = {},
+  options: { settings?: Readonly<Record<string, string | number>>; standbyOf?: string } = {},
 ): Promise<PrivatePostgres> {
   const binaries = findPostgres();
   if (binaries === undefined) throw new Error('PostgreSQL (initdb, postgres) is not installed.');
@@ -63,10 +78,19 @@ export async function startPostgres(
   try {
     const data = join(folder, 'data');
     const how = { ...owner, cwd: folder, env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' } };
-    execFileSync(binaries.initdb, ['-D', data, '-U', 'leadsync', '-A', 'trust', '-E', 'UTF8', '--no-sync'], {
-      ...how,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
+    const quiet: ExecFileSyncOptions = { ...how, stdio: ['ignore', 'ignore', 'pipe'] };
+    if (options.standbyOf === undefined)
+      execFileSync(
+        binaries.initdb,
+        ['-D', data, '-U', 'leadsync', '-A', 'trust', '-E', 'UTF8', '--no-sync'],
+        quiet,
+      );
+    else
+      execFileSync(
+        join(dirname(realpathSync(binaries.initdb)), 'pg_basebackup'),
+        ['-D', data, '-d', options.standbyOf, '-R', '-c', 'fast', '--no-sync'],
+        quiet,
+      );
     const port = await freePort();
     const args = serverArguments(data, folder, port, options.settings);
     const server = new PostgresServer(binaries.postgres, args, how, { data, port });
@@ -121,7 +145,8 @@ class PostgresServer {
     const isReady = () => {
       // The lines of the file (miscadmin.h, LOCK_FILE_LINE_*): the first is the process id, the last the state of the server.
       const lines = existsSync(this.#pidFile) ? readFileSync(this.#pidFile, 'utf8').split('\n') : [];
-      return lines[0] === String(this.process.pid) && lines[7]?.trim() === 'ready';
+      const state = lines[7]?.trim() ?? '';
+      return lines[0] === String(this.process.pid) && ['ready', 'standby'].includes(state);
     };
     await until('PostgreSQL takes queries', isReady, 30_000);
   }

@@ -1,0 +1,43 @@
+import { quoted } from '../../postgres/identifier.ts';
+
+/** Settings by name. */
+export type Settings = Readonly<Record<string, string>>;
+
+/** Maximum time that a statement waits for a lock. */
+export const LOCK_TIMEOUT = '10s';
+
+/** Returns the settings of every connection. The first schema of the search path is the one of the ledger. */
+export function settingsFor(schema: string): Settings {
+  return {
+    search_path: `${quoted(schema)},pg_catalog`,
+    timezone: 'UTC',
+    // Plans that are ruled out count as expensive, and compiling an expensive plan takes longer than every statement of the ledger.
+    jit: 'off',
+    statement_timeout: '30000',
+    lock_timeout: LOCK_TIMEOUT,
+    // PostgreSQL 17 and later.
+    transaction_timeout: '30000',
+    idle_in_transaction_session_timeout: '10000',
+    tcp_keepalives_idle: '5',
+    tcp_keepalives_interval: '2',
+    tcp_keepalives_count: '3',
+  };
+}
+
+/**
+ * Settings of connections that polls and deliveries use. Plans are not left to statistics, which are wrong for tables that are empty one minute and have a million
+ * rows the next.
+ */
+export const WRITING = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+};
+
+/** Settings of connections for questions: plans depend on which filters are given. */
+export const ASKING = { ...WRITING, plan_cache_mode: 'force_custom_plan' };
+
+/** Ends the limits on how long a statement or a transaction takes: until the end of the transaction if $1, otherwise for the session. */
+export const WITHOUT_TIMEOUTS =
+  "SELECT set_config(name, '0', $1) FROM pg_settings WHERE name IN ('statement_timeout', 'transaction_timeout')";
