@@ -39,4 +39,8 @@ export const laterMigrations: readonly string[] = [
   -- A fingerprint of the client key's secret, and the last version that was keyed.
   ALTER TABLE _ledger ADD COLUMN keyed_with text, ADD COLUMN keyed_through bigint NOT NULL DEFAULT 0;
   `,
+  `
+  -- Drawn for each poll: its number may be issued again after a failover that lost commits.
+  ALTER TABLE _polls ADD COLUMN token text NOT NULL DEFAULT '';
+  `,
 ];

@@ -1,20 +1,32 @@
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { PollId } from '../../ledger/contract/status-rows.ts';
+import type { PostgresAccess } from '../database/postgres-access.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { recordingSql } from './recording-sql.ts';
 
-const { FENCE } = recordingSql;
+const { FENCE, IS_FENCED_BY } = recordingSql;
+
+/** What tells a poll from all others. After a failover that lost commits, the ledger issues the numbers of lost polls again, but not their tokens. */
+interface PollKey {
+  readonly id: PollId;
+  readonly source: string;
+  /** Drawn for this poll. */
+  readonly token: string;
+}
 
 /**
- * The fence of a poll. Each transaction of the poll counts as a part of it, and names the number of parts before it. It writes nothing if the
- * ledger knows another number: another process has begun a poll of the source, the ledger was set back, or an earlier part whose outcome was
- * unknown was committed. What this process remembers of the poll is then not what the ledger has.
+ * The fence of a poll. Each transaction of the poll that writes counts as a part of it, and names the number of parts before it. It writes nothing
+ * if the ledger does not have this poll with this number of parts: another process has begun a poll of the source, the ledger was set back, or an
+ * earlier part whose outcome was unknown was committed. What this process remembers of the poll is then not what the ledger has.
+ *
+ * What a poll writes also depends on what it has read. So a transaction that reads for a poll makes the same check: it sees what the last
+ * transaction of the poll left, whichever server answers.
  */
 export class Fence {
-  readonly #poll: PollId;
+  readonly #poll: PollKey;
   #parts = 0;
 
-  constructor(poll: PollId) {
+  constructor(poll: PollKey) {
     this.#poll = poll;
   }
 
@@ -22,13 +34,30 @@ export class Fence {
     return this.#parts;
   }
 
-  /** Runs a transaction, which has to pass the fence first. @throws LedgerError `fenced` */
+  get token(): string {
+    return this.#poll.token;
+  }
+
+  /** Runs a transaction that writes, which has to pass the fence first. @throws LedgerError `fenced` */
   async keep<T>(transaction: (passFence: (tx: Transaction) => Promise<void>) => Promise<T>): Promise<T> {
     const result = await transaction(async (tx) => {
-      if ((await tx.run(FENCE, [this.#poll, this.#parts])) === 0) throw fenced(this.#poll);
+      if ((await tx.run(FENCE, this.#values())) === 0) throw fenced(this.#poll.id);
     });
     this.#parts += 1;
     return result;
+  }
+
+  /** Runs a transaction that only reads, and that sees this poll with its last part. @throws LedgerError `fenced` */
+  read<T>(access: PostgresAccess, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return access.read(async (tx) => {
+      if (!(await tx.first(IS_FENCED_BY, this.#values()))) throw fenced(this.#poll.id);
+      return work(tx);
+    });
+  }
+
+  #values() {
+    const { id, source, token } = this.#poll;
+    return [id, source, token, this.#parts];
   }
 }
 

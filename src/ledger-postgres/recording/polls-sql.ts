@@ -27,9 +27,9 @@ const ADD_SOURCE = statement(
   'INSERT INTO _sources (source) VALUES ($1) ON CONFLICT DO NOTHING',
 );
 
-const LAST_POLL = statement<{ poll_id: number; parts: number; status: string }>(
+const LAST_POLL = statement<{ poll_id: number; token: string; parts: number; status: string }>(
   'last-poll-of-source',
-  'SELECT poll_id, parts, status FROM _polls WHERE source = $1 ORDER BY poll_id DESC LIMIT 1',
+  'SELECT poll_id, token, parts, status FROM _polls WHERE source = $1 ORDER BY poll_id DESC LIMIT 1',
 );
 
 const FAIL_UNFINISHED = statement(
@@ -38,9 +38,18 @@ const FAIL_UNFINISHED = statement(
    WHERE source = $1 AND status = 'running'`,
 );
 
-const ADD_POLL = statement<{ poll_id: number }>(
+const ADD_POLL = statement<{ poll_id: number; token: string }>(
   'add-poll',
-  `INSERT INTO _polls (source, started_at, status) VALUES ($1, $2, 'running') RETURNING poll_id`,
+  `INSERT INTO _polls (source, started_at, status, token) VALUES ($1, $2, 'running', gen_random_uuid()::text) RETURNING poll_id, token`,
+);
+// A sequence that was set back issues its numbers again. Other processes may take numbers from it at the same time, so it is not set, but used up.
+const PASS_NUMBERS = statement(
+  'pass-poll-numbers',
+  `SELECT max(nextval(pg_get_serial_sequence('_polls', 'poll_id'))) FROM generate_series(1, $1::bigint)`,
+);
+const RENUMBER = statement<{ poll_id: number }>(
+  'renumber-poll',
+  'UPDATE _polls SET poll_id = DEFAULT WHERE poll_id = $1 RETURNING poll_id',
 );
 
 const CLOSE_POLL = statement(
@@ -97,6 +106,8 @@ export const pollsSql = {
   LAST_POLL,
   FAIL_UNFINISHED,
   ADD_POLL,
+  PASS_NUMBERS,
+  RENUMBER,
   CLOSE_POLL,
   LISTED_AFTER,
   UNLIST,

@@ -26,7 +26,9 @@ const {
   LESS_CURRENT,
   LISTED_AFTER,
   LOCK_SOURCE,
+  PASS_NUMBERS,
   RECORD_SIZE,
+  RENUMBER,
   RESOLVE_REJECTED,
   SET_ORIGIN,
   SOURCE,
@@ -40,6 +42,7 @@ const { RECORD_PRESENCE } = recordingSql;
 interface RememberedBlocks {
   readonly memory: BlockMemory;
   readonly poll: PollId;
+  readonly token: string;
   readonly parts: number;
   readonly status: PollEnd['status'];
 }
@@ -51,7 +54,9 @@ export class Polls {
   readonly #access: PostgresAccess;
   readonly #recording: Recording;
   readonly #serverClock: ServerClock;
+  /** The running polls of this process, which issues each number only once: see `begin`. */
   readonly #open = new Map<PollId, FencedPoll>();
+  #lastId: PollId = 0;
   readonly #blocks = new Map<string, RememberedBlocks>();
 
   constructor(access: PostgresAccess, recording: Recording, serverClock: ServerClock) {
@@ -60,8 +65,11 @@ export class Polls {
     this.#serverClock = serverClock;
   }
 
+  /** Returns the marker as it was when the running poll of the source began. A poll whose listing has the marker relies on it. */
   async listingMark(source: string): Promise<ListingMarker | undefined> {
-    const row = await this.#access.read((tx) => tx.first(SOURCE, [source]));
+    const poll = [...this.#open.values()].find((open) => open.source === source);
+    const read = (tx: Transaction) => tx.first(SOURCE, [source]);
+    const row = await (poll ? poll.fence.read(this.#access, read) : this.#access.read(read));
     return row?.mark ? (JSON.parse(row.mark) as ListingMarker) : undefined;
   }
 
@@ -100,8 +108,9 @@ export class Polls {
     // If this poll records a part of the listing and then fails, the next poll cannot rely on these blocks.
     this.#blocks.delete(source);
     const poll = await this.#access.trackRecovery(
-      this.#serverClock.inStep((tx) => begin(tx, source, remembered)),
+      this.#serverClock.inStep((tx) => begin(tx, source, { remembered, lastId: this.#lastId })),
     );
+    this.#lastId = Math.max(this.#lastId, poll.id);
     this.#open.set(poll.id, poll);
     return poll.id;
   }
@@ -133,7 +142,8 @@ export class Polls {
     );
     this.#open.delete(id);
     const kept = end.status === 'success' ? memory : poll.seen.size === 0 ? poll.blocks.last : undefined;
-    if (kept) this.#blocks.set(poll.source, { memory: kept, poll: id, parts: poll.fence.parts, status });
+    const { parts, token } = poll.fence;
+    if (kept) this.#blocks.set(poll.source, { memory: kept, poll: id, token, parts, status });
     return {
       status,
       listed,
@@ -149,11 +159,11 @@ export class Polls {
   /** Marks leads as gone if this listing no longer contains them. Removes nothing. */
   async #markUnlisted(poll: FencedPoll): Promise<void> {
     const { source, seen } = poll;
-    const current = await this.#access.read((tx) => tx.first(SOURCE, [source]));
+    const current = await poll.fence.read(this.#access, (tx) => tx.first(SOURCE, [source]));
     if (seen.size === current?.current) return;
     for (let after: bigint | undefined = FIRST_ID; after !== undefined; ) {
       const from: bigint = after;
-      const rows = await this.#access.read((tx) => tx.rows(LISTED_AFTER, [source, from]));
+      const rows = await poll.fence.read(this.#access, (tx) => tx.rows(LISTED_AFTER, [source, from]));
       const missing = rows.filter((row) => !seen.has(row.first_no)).map(({ id }) => BigInt(id));
       if (missing.length > 0) await this.#unlist(poll, missing);
       const last = rows.at(-1);
@@ -177,12 +187,12 @@ export class Polls {
 
 /**
  * Records a new poll. Forgets the remembered blocks if another poll has begun since, perhaps of another process, or if the ledger was set back:
- * leads may have changed since.
+ * leads may have changed since. `lastId` is the highest number of a poll of this process.
  */
 async function begin(
   tx: Transaction,
   source: string,
-  remembered: RememberedBlocks | undefined,
+  { remembered, lastId }: { readonly remembered: RememberedBlocks | undefined; readonly lastId: PollId },
 ): Promise<FencedPoll> {
   await recordClock(tx);
   await tx.run(ADD_SOURCE, [source]);
@@ -190,16 +200,16 @@ async function begin(
   const last = await tx.first(LAST_POLL, [source]);
   const isCurrent =
     last?.poll_id === remembered?.poll &&
+    last?.token === remembered?.token &&
     last?.parts === remembered?.parts &&
     last?.status === remembered?.status;
   await tx.run(FAIL_UNFINISHED, [source, tx.now]);
   const row = await tx.first(SOURCE, [source]);
-  const added = await tx.first(ADD_POLL, [source, tx.now]);
-  const id = added?.poll_id ?? 0;
+  const { id, token } = await add(tx, source, lastId);
   return {
     id,
     source,
-    fence: new Fence(id),
+    fence: new Fence({ id, source, token }),
     oldBefore: oldBefore(row),
     listedBefore: row?.listed ?? 0,
     completeBefore: row?.complete_at ?? null,
@@ -211,6 +221,20 @@ async function begin(
     changed: 0,
     rejected: 0,
   };
+}
+
+/**
+ * Adds a running poll. Its number is higher than all that this process had before, also if the ledger was set back: the process knows its polls by their
+ * numbers.
+ */
+async function add(tx: Transaction, source: string, lastId: PollId) {
+  const { poll_id, token } = (await tx.first(ADD_POLL, [source, tx.now])) as {
+    poll_id: PollId;
+    token: string;
+  };
+  if (poll_id > lastId) return { id: poll_id, token };
+  await tx.rows(PASS_NUMBERS, [lastId - poll_id]);
+  return { id: (await tx.first(RENUMBER, [poll_id]))?.poll_id as PollId, token };
 }
 
 async function complete(tx: Transaction, poll: FencedPoll, mark: ListingMarker | undefined): Promise<void> {

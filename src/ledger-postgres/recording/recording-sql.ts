@@ -28,11 +28,16 @@ export interface RepeatedRow {
   first_no: number;
 }
 
+const IS_POLL = "p.poll_id = $1 AND p.source = $2 AND p.token = $3 AND p.parts = $4 AND p.status = 'running'";
 // Locks the source before the poll, as the start of a poll does.
 const FENCE = statement(
   'fence-of-poll',
-  `WITH locked AS MATERIALIZED (SELECT o.source FROM _sources o WHERE o.source = (SELECT p.source FROM _polls p WHERE p.poll_id = $1) FOR UPDATE)
-   UPDATE _polls p SET parts = p.parts + 1 FROM locked l WHERE p.poll_id = $1 AND p.source = l.source AND p.parts = $2 AND p.status = 'running'`,
+  `WITH locked AS MATERIALIZED (SELECT o.source FROM _sources o WHERE o.source = $2 FOR UPDATE)
+   UPDATE _polls p SET parts = p.parts + 1 FROM locked l WHERE p.source = l.source AND ${IS_POLL}`,
+);
+const IS_FENCED_BY = statement<{ known: number }>(
+  'is-fenced-by-poll',
+  `SELECT 1 AS known FROM _polls p WHERE ${IS_POLL}`,
 );
 
 const LEADS = statement<LeadRow>(
@@ -144,6 +149,7 @@ const RESOLVE = statement(
 /** The statements of recording a listing. */
 export const recordingSql = {
   FENCE,
+  IS_FENCED_BY,
   LEADS,
   REJECTED,
   CONTENTS,

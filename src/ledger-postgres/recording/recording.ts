@@ -50,7 +50,7 @@ export class Recording {
     poll: FencedPoll,
     elements: readonly Pick<ListedElement, 'id' | 'hash'>[],
   ): Promise<number[]> {
-    const known = await this.#access.read((tx) => leadsOf(tx, poll, elements));
+    const known = await poll.fence.read(this.#access, (tx) => leadsOf(tx, poll, elements));
     return elements.flatMap(({ id, hash }, place) =>
       id !== undefined && isKnown(poll, known.get(id), hash) ? [] : [place],
     );
@@ -64,7 +64,7 @@ export class Recording {
   async record(poll: FencedPoll, items: readonly ListedItem[], isWholeBlock: boolean): Promise<RecordCounts> {
     const before = { ...poll };
     // Filters before the transaction, because a chunk with nothing new must not take the owing lock.
-    const known = await this.#access.read((tx) => leadsOf(tx, poll, items));
+    const known = await poll.fence.read(this.#access, (tx) => leadsOf(tx, poll, items));
     const news = items.filter(
       (item) =>
         item.id === undefined ||
@@ -105,7 +105,9 @@ export class Recording {
    */
   async acceptUndecided(poll: FencedPoll): Promise<void> {
     for (let after = 0; poll.undecided.size > 0; ) {
-      const rows = await this.#access.read((tx) => tx.rows(REPEATED_AFTER, [poll.source, poll.id, after]));
+      const rows = await poll.fence.read(this.#access, (tx) =>
+        tx.rows(REPEATED_AFTER, [poll.source, poll.id, after]),
+      );
       const last = rows.at(-1);
       if (!last) return;
       after = last.rejected_id;
