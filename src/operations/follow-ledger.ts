@@ -64,6 +64,10 @@ export async function* followLedger(parts: FollowParts): AsyncGenerator<readonly
         else await clock.sleep(CHECK_INTERVAL_MS, signal);
       } catch (error) {
         if (!(error instanceof LedgerError)) throw error;
+        if (error.code === 'replaced') {
+          followed.endCursor();
+          continue;
+        }
         if (!failed) yield [ledgerChange(clock, 'away', error)];
         failed = true;
         await clock.sleep(AWAY_MS, signal);
@@ -82,6 +86,8 @@ class FollowedLedger {
   #cursor: FeedCursor;
   #sinks: readonly Backlog[];
   #more = true;
+  /** Whether the ledger can no longer continue after the cursor. */
+  #isEnded = false;
 
   private constructor(ledger: Ledger, cursor: FeedCursor, sinks: readonly Backlog[], parts: FollowParts) {
     this.#parts = parts;
@@ -95,17 +101,22 @@ class FollowedLedger {
     return new FollowedLedger(ledger, await ledger.feedCursor(), await ledger.backlog(), parts);
   }
 
-  isReplaced(): Promise<boolean> {
-    return this.#ledger.isReplaced();
+  async isReplaced(): Promise<boolean> {
+    return this.#isEnded || (await this.#ledger.isReplaced());
+  }
+
+  /** Records that the ledger has another history than the cursor, so that it counts as replaced. */
+  endCursor(): void {
+    this.#isEnded = true;
   }
 
   /**
-   * Continues with a reopened ledger. Returns this object if the ledger has the same id; otherwise returns a new object that starts at the
+   * Continues with a reopened ledger. Returns this object if the cursor belongs to that ledger; otherwise returns a new object that starts at the
    * end of the other ledger.
    */
   async reopen(ledger: Ledger): Promise<FollowedLedger> {
     await this.close();
-    if (ledger.id !== this.#id) return FollowedLedger.begin(ledger, this.#parts);
+    if (this.#isEnded || ledger.id !== this.#id) return FollowedLedger.begin(ledger, this.#parts);
     this.#ledger = ledger;
     this.#more = true;
     return this;

@@ -107,3 +107,20 @@ it('an action does not change deliveries that it has found before a failover', a
   expect(await on.owed('crm')).toEqual(['1 v1 dead']);
   expect(await on.ledger.retry({ sink: 'crm' })).toBe(1);
 });
+
+it('the change feed does not continue after a cursor from before a failover', async () => {
+  const pair = await ServerPair.start();
+  const on = await pair.open();
+  await pair.stopReplication();
+  await on.list([1]);
+  const cursor = await on.ledger.feedCursor();
+  await pair.failOver();
+  pair.cut();
+  await reconnected(on);
+  await on.list([2]);
+  await expect(on.ledger.feed(cursor, false)).rejects.toMatchObject({ code: 'replaced', isTransient: false });
+  expect(await on.ledger.feed(await on.ledger.feedCursor(), false)).toMatchObject({
+    entries: [],
+    more: false,
+  });
+});

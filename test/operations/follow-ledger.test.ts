@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
+import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { type FollowEvent, followLedger } from '../../src/operations/follow-ledger.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
@@ -19,12 +20,14 @@ const judge = judgeBy(
 class Followed {
   readonly folder = tempDir();
   readonly heard: FollowEvent[] = [];
+  /** Whether the ledger that is followed refuses the next cursor, as after a failover. */
+  refusesCursor = false;
 
   async begin(): Promise<Ledger> {
     const ledger = this.open(true);
     await ledger.declareSinks([{ name: 'crm', events: ['created'], backfill: true }]);
     const stop = new AbortController();
-    const open = async () => this.open(false);
+    const open = async () => this.#refusing(this.open(false));
     const happened = followLedger({ open, clock: systemClock, signal: stop.signal, withData: false });
     const following = this.#listen(happened);
     onTestFinished(async () => {
@@ -45,6 +48,15 @@ class Followed {
     const ledger = openLedger({ file, clock: systemClock, random: Math.random, judge, create });
     onTestFinished(() => ledger.close());
     return ledger;
+  }
+
+  #refusing(ledger: Ledger): Ledger {
+    const feed: Ledger['feed'] = async (since, withData) => {
+      if (!this.refusesCursor) return ledger.feed(since, withData);
+      this.refusesCursor = false;
+      throw new LedgerError('replaced', 'The cursor is refused.', 'Begin again.');
+    };
+    return { ...ledger, feed };
   }
 
   async list(ledger: Ledger, id: bigint): Promise<void> {
@@ -106,4 +118,16 @@ test('another ledger in its place is said to be another, and followed from there
   await followed.hears('that it is another', isLedger('another'));
   await followed.list(other, 9n);
   await followed.hears('of the lead', isLead('9'));
+});
+
+test('a ledger that refuses the cursor is said to be another, and followed from its end', async () => {
+  const followed = new Followed();
+  const ledger = await followed.begin();
+  followed.refusesCursor = true;
+  await followed.list(ledger, 9n);
+  await followed.hears('that it is another', isLedger('another'));
+  await followed.list(ledger, 10n);
+  await followed.hears('of the lead', isLead('10'));
+  const told = followed.heard.filter(({ kind }) => kind === 'ledger').map((one) => 'what' in one && one.what);
+  expect(told).toEqual(['another']);
 });

@@ -10,6 +10,7 @@ import {
 import { DELIVERY_ID } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { historyOf, requireHistoryOf } from './feed-history.ts';
 import { type RawPoll, toPollRow } from './status.ts';
 
 /** Returns the cursor at the present end of the change feed. */
@@ -17,12 +18,14 @@ export async function feedCursor(tx: Transaction): Promise<FeedCursor> {
   const last = (await tx.first(LAST)) as Omit<FeedCursor, 'polls'>;
   return {
     ...last,
+    ledger: await historyOf(tx),
     polls: Object.fromEntries((await tx.rows(LAST_POLLS)).map((row) => [row.source, row.poll])),
   };
 }
 
 /** Returns the page after a cursor, with up to 500 rows of each kind. `withData` adds the content of leads and the answers from destinations. */
 export async function feed(tx: Transaction, cursor: FeedCursor, withData: boolean): Promise<FeedPage> {
+  await requireHistoryOf(tx, cursor);
   const leads = await tx.rows(LEADS, [withData, cursor.lead, MAX_FEED_ROWS]);
   const rejections = await tx.rows(REJECTIONS, [cursor.rejection, MAX_FEED_ROWS]);
   const { attempts, after } = await attemptsAfter(tx, cursor);
@@ -35,6 +38,7 @@ export async function feed(tx: Transaction, cursor: FeedCursor, withData: boolea
   return {
     entries: feedEntries({ polls, leads, rejections, attempts }, withData),
     cursor: {
+      ledger: cursor.ledger,
       polls: { ...cursor.polls, ...Object.fromEntries(polls.map(({ source, poll }) => [source, poll])) },
       lead: leads.at(-1)?.no ?? cursor.lead,
       rejection: rejections.at(-1)?.no ?? cursor.rejection,

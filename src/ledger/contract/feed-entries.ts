@@ -13,6 +13,8 @@ export interface FeedCursor {
   readonly seen?: string | undefined;
   /** The transactions that are being read, if their attempts take several pages. `attempt` is then the last of them that was read. */
   readonly reading?: string | undefined;
+  /** For an engine whose server may lose commits and issue row numbers again: the ledger, and the part of its history, to which the numbers belong. */
+  readonly ledger?: string | undefined;
 }
 
 /** A page of the change feed. */

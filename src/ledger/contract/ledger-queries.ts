@@ -118,7 +118,10 @@ export interface LedgerQueries {
   sentPending(sink: string): Promise<number>;
   /** Returns the cursor at the end of the change feed. From this cursor, `feed` returns only later events. */
   feedCursor(): Promise<FeedCursor>;
-  /** Returns the events after a cursor. `withData` adds the content of leads and the answers from destinations, which are personal data. */
+  /**
+   * Returns the events after a cursor. `withData` adds the content of leads and the answers from destinations, which are personal data.
+   * @throws LedgerError `replaced` if the cursor belongs to another ledger, or to an earlier history of this one
+   */
   feed(since: FeedCursor, withData: boolean): Promise<FeedPage>;
   /** Returns the last attempts, newest first. */
   recentAttempts(limit: number): Promise<readonly RecentAttempt[]>;
