@@ -6,7 +6,7 @@ export const DELIVERY_ID = `(coalesce(s.named, s.sink) || ':' || v.source || ':'
 const OWED_AT = `CASE WHEN d.owed_at <= v.first_seen_at THEN d.owed_at ELSE (SELECT min(f.owed_at) FROM _versions w JOIN _deliveries f ON f.version_no = w.version_no
     WHERE w.source = v.source AND w.id = v.id AND f.sink_no = d.sink_no AND f.replay = 0) END`;
 
-/** Whether the delivery `d` of the version `v` shows how fast leadsync delivers a new lead of the source `o`. See database/views.ts of SQLite. */
+/** Whether the delivery `d` of the version `v` shows how fast leadsync delivers a new lead of the source `o`. See ledger/schema/views.ts. */
 export const IS_NEW_LEAD = `(d.event = 'created' AND d.replay = 0 AND coalesce(v.created_at >= o.first_listed_at, false) AND ${OWED_AT} <= v.first_seen_at)`;
 
 /**

@@ -3,54 +3,90 @@ import { networkFailure } from '../../platform/failures/network-failure.ts';
 import { DeadlinePassed } from '../../platform/time/deadline.ts';
 import { isOfServer } from '../../postgres/server-error.ts';
 
-/** What an error of the server means, by SQLSTATE or the beginning of one (PostgreSQL manual, appendix A). */
+const RESTORE = 'Restore the schema of the ledger from a backup.';
+
+/**
+ * What an error of the server means, by SQLSTATE or the beginning of one (PostgreSQL manual, appendix A). `what` follows the name of the ledger.
+ */
 const MEANINGS: Readonly<Record<string, readonly [LedgerError['code'], what: string, hint: string]>> = {
-  '08': ['away', 'lost the connection', 'If this continues, check the server, and any pooler in between.'],
-  '57P': ['away', 'is stopping or starting', 'leadsync continues by itself once the server is back.'],
+  '08': [
+    'away',
+    'cannot be reached: the connection was lost',
+    'If this continues, check the server, and any pooler in between.',
+  ],
+  '57P': [
+    'away',
+    'cannot be used while the server stops or starts',
+    'leadsync continues by itself once the server is back.',
+  ],
   '25P03': [
     'busy',
-    'rolled back a transaction that stood still for too long',
+    'did not accept a write: the server rolled back a transaction that stood still for too long',
     'If this continues, check what keeps leadsync from running, such as a processor that is too busy.',
   ],
   '25P04': [
     'busy',
-    'rolled back a transaction that took too long',
+    'did not accept a write: the server rolled back a transaction that took too long',
     'Check what holds locks or slows the server down.',
   ],
-  '25006': ['standby', 'is read-only', 'Set the address to the primary server.'],
+  '25006': [
+    'standby',
+    'cannot be written to, because the server is read-only',
+    'leadsync connects again by itself. If this continues, set the address to the primary server.',
+  ],
   '53100': [
     'full',
-    'has no space left on its disk',
+    "cannot be written to, because the server's disk is full",
     'Free some space on the server; leadsync then continues by itself.',
   ],
-  '53200': ['full', 'has no memory left', 'Give the server more memory; leadsync then continues by itself.'],
-  '53300': ['busy', 'accepts no more connections', 'Raise max_connections on the server.'],
+  '53200': [
+    'full',
+    'cannot be used, because the server has no memory left',
+    'Give the server more memory; leadsync then continues by itself.',
+  ],
+  '53300': [
+    'busy',
+    'cannot be used, because the server accepts no more connections',
+    'Raise max_connections on the server.',
+  ],
   '55P03': [
     'busy',
-    'kept rows of the ledger locked for too long',
+    'cannot be written to, because another transaction has kept its rows locked for too long',
     'Find the transaction that holds the lock, and end it.',
   ],
-  '57014': ['busy', 'did not finish a statement in time', 'Check what holds locks or slows the server down.'],
+  '57014': [
+    'busy',
+    'did not answer in time: the server stopped the statement',
+    'Check what holds locks or slows the server down.',
+  ],
   '40': [
     'busy',
-    'rolled back a transaction in favour of another one',
+    'did not accept a write: the server rolled the transaction back in favour of another one',
     'If this continues, check what else writes to the ledger.',
   ],
   '28': [
     'rights',
-    'refuses the user or password',
-    'Check the user and password, and what pg_hba.conf allows.',
+    'cannot be opened, because the server refuses the user or the password',
+    'Check the user and the password, and what pg_hba.conf allows.',
   ],
   '42501': [
     'rights',
-    'does not permit this to the user',
+    'cannot be used, because the user lacks a privilege',
     'Make the user the owner of the schema of the ledger.',
   ],
-  '3D': ['missing', 'does not have the database', 'Create the database, or correct its name.'],
-  '3F': ['missing', 'does not have the schema of the ledger', 'Restore the database from a backup.'],
-  '42P01': ['missing', 'lacks a table of the ledger', 'Restore the schema of the ledger from a backup.'],
-  '42883': ['missing', 'lacks a function of the ledger', 'Restore the schema of the ledger from a backup.'],
-  '42703': ['damaged', 'lacks a column of the ledger', 'Restore the schema of the ledger from a backup.'],
+  '3D': [
+    'missing',
+    'cannot be opened, because its database does not exist',
+    'Create the database, or correct its name.',
+  ],
+  '3F': [
+    'missing',
+    'cannot be opened, because its schema does not exist',
+    'Restore the database from a backup.',
+  ],
+  '42P01': ['missing', 'lacks one of its tables', RESTORE],
+  '42883': ['missing', 'lacks one of its functions', RESTORE],
+  '42703': ['damaged', 'lacks one of its columns', RESTORE],
 };
 
 /** Returns a `LedgerError` that says what an error of PostgreSQL or of the connection means. Never repeats the error's text, which may quote a lead. */

@@ -52,7 +52,7 @@ export function requireCurrentShape(access: PostgresAccess, schema: string): Pro
       throw new LedgerError(
         'older',
         `The ledger in ${access.where} was written by an older leadsync (schema ${from}; this version needs schema ${migrations.length}).`,
-        'Start the process that upgrades the ledger with this version first.',
+        'Only `leadsync run` and `leadsync sync` upgrade a ledger. Start one of them with this version, or use the older leadsync until then.',
       );
     return { id: await idIn(client), from };
   });
