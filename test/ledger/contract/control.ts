@@ -265,6 +265,8 @@ export function controlContract(store: () => OpenLedger): void {
       await on.list(ids(1, 1_000));
       on.clock.jump(1);
       const other = on.again();
+      // Opens the other ledger and connects it before the replay begins.
+      await other.ledger.resume('crm');
       const replaying = on.ledger.replay('crm', {});
       let settled = false;
       void replaying.finally(() => {
