@@ -84,7 +84,6 @@ export function dialogs({ lead }: Examples): readonly Scene[] {
     { page: 'replay', address: '/replay?sink=picky&which=all' },
     { page: 'runbook', address: '/runbook' },
     asks('retry-delivery', lead, 'Retry…'),
-    asks('reload', '/configuration', 'Reload…'),
     presses('lead-revealed', lead, 'Show the lead’s data', 'Hide'),
     presses('lead-previews', lead, 'Show what each sink gets', 'Hide'),
     presses('sink-request', '/sinks/picky', 'Show request and answer', 'Hide'),

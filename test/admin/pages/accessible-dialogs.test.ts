@@ -14,7 +14,7 @@ afterAll(() => browser.close());
 
 /** The pages with buttons that open a dialog, and the different labels of these buttons. */
 const everyDialog: readonly (readonly [path: string, labels: readonly string[]])[] = [
-  ['/', ['Try now…', 'Retry…', 'Discard…', 'Resume…', 'Retry now…']],
+  ['/', ['Try now…', 'Retry…', 'Discard…', 'Export now…', 'Resume…', 'Retry now…', 'Back up now…']],
   ['/sinks', ['Pause…', 'Test…', 'Cancel replay…', 'Retry 3 dead…', 'Try now…', 'Resume…']],
   ['/sinks/crm', ['Pause…', 'Test…', 'Cancel replay…', 'Retry 3 dead…', 'Retry…', 'Discard…', 'Answer…']],
   [

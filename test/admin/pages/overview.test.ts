@@ -228,7 +228,7 @@ test('the filter of leads suggests the services that there are', async () => {
 
 test('a backup shows its state, its schedule, and the leads in the last one', async () => {
   expect(await row('backup-daily')).toBe(
-    'dailymade /srv/leads/exportsdaily at 03:00 (Australia/Brisbane)21 h 30 min ago48,21421.4 MB21 Nov 2026, 17:02:07 UTCBack up now',
+    'dailymade /srv/leads/exportsdaily at 03:00 (Australia/Brisbane)21 h 30 min ago48,21421.4 MB21 Nov 2026, 17:02:07 UTCBack up now…',
   );
   expect(await row('backup-off-site')).toMatch(
     /^off-sitefailed 3 times in a row: The storage does not answer \(ECONNREFUSED\)\.s3:.*every 1 h3 h 30 min ago6140 kB/,
