@@ -180,6 +180,27 @@ it('shows that leads arrive while a long first round still goes on', async () =>
   ]);
 });
 
+it('reads a table no further in a round that has reached its end', async () => {
+  const stores = await TwoStores.open();
+  await stores.list(ids(1, 2500));
+  const reads: string[] = [];
+  const { ledger } = stores.on;
+  const counting: typeof ledger = {
+    ...ledger,
+    historyAfter: (table, ...part) => {
+      reads.push(table);
+      return ledger.historyAfter(table, ...part);
+    },
+  };
+  await stores.bring(counting);
+  const readsOf = (table: string) => reads.filter((one) => one === table).length;
+  expect(readsOf('lead_versions')).toBeGreaterThan(2);
+  expect({ attempts: readsOf('attempts'), rejected: readsOf('rejected_leads') }).toEqual({
+    attempts: 1,
+    rejected: 1,
+  });
+});
+
 it('goes on where it was, in parts, with another process', async () => {
   const stores = await TwoStores.open();
   await stores.list(ids(1, 1200));

@@ -132,6 +132,20 @@ describe('the statements of the ledger', () => {
     expect(reads).toEqual([[last, last]]);
   });
 
+  it('a mirror finds failed attempts by their index, past any number of others', async () => {
+    const { statements, connection } = await usedLedger();
+    const reads = statements.filter(
+      (sql) => sql.includes('f.attempt_no AS _leadsync_no') && sql.includes('> ?'),
+    );
+    const plans = reads.map((sql) => connection.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(0, 1000));
+    const ofFailed = (plans as { detail: string }[][])
+      .flat()
+      .filter(({ detail }) => detail.includes('_attempts_failed'));
+    expect(ofFailed.map(({ detail }) => detail)).toEqual([
+      'SEARCH _attempts USING INDEX _attempts_failed (attempt_no>?)',
+    ]);
+  });
+
   it('every listed exception exists and reads many rows', async () => {
     const { statements, connection } = await usedLedger();
     const idle = MAY_READ_MANY.filter(

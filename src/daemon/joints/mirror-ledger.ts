@@ -104,6 +104,7 @@ async function copyNew(
   parts: MirrorParts,
   signal: AbortSignal,
 ): Promise<void> {
+  if (progress.ended) return;
   const { name } = progress.table;
   let reading = readNew(parts.ledger, name, progress.reached);
   for (let left = PARTS_PER_PASS; left > 0 && !progress.ended; left -= 1)

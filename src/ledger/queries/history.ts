@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { relations } from '../../catalog/documented.ts';
-import { leadContents, type Mirrored, mirrored } from '../../catalog/mirrored.ts';
+import { leadContents, type Mirrored, mirrored, mirroredTable } from '../../catalog/mirrored.ts';
 import type { Column, Relation } from '../../catalog/relation.ts';
 import type { HistoryText, Overview, RenamedSink, StoredValue } from '../../leads/history.ts';
 
@@ -77,7 +77,12 @@ const SELECTIONS: Readonly<Record<string, string>> = {
       v.changed_fields, v.poll_id, v.hash AS _leadsync_hash, v.version_no AS _leadsync_no
     FROM _versions v LEFT JOIN _versions n ON n.source = v.source AND n.id = v.id AND n.version = v.version + 1)`,
   // The attempt that delivered a lead is part of the row of its delivery.
-  attempts: "(SELECT * FROM attempts WHERE outcome <> 'delivered')",
+  // Without the index of failed attempts, SQLite would read all attempts since the last failed one, in every round.
+  attempts: `(SELECT ${mirroredTable('attempts')
+    .columns.map(({ name }) => (name === '_leadsync_no' ? `f.attempt_no AS ${name}` : `a.${name}`))
+    .join(', ')}
+    FROM (SELECT attempt_no FROM _attempts INDEXED BY _attempts_failed WHERE outcome <> 'delivered') f
+    CROSS JOIN attempts a ON a._leadsync_no = f.attempt_no)`,
   deliveries: `(SELECT d.delivery_no AS _leadsync_no, v.source, v.id AS lead_id, v.version AS lead_version, substr(v.hash, 1, 8) AS content,
       s.sink, coalesce(s.named, s.sink) AS named, d.event, d.state, d.reason, d.attempts, nullif(d.replay, 0) AS replay, nullif(d.reissued, 0) AS reissued,
       d.owed_at, d.first_attempt_at, d.next_attempt_at, d.settled_at, a.started_at AS delivered_from, a.attempt_no, a.duration_ms, a.http_status,
