@@ -5,7 +5,9 @@ import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { NewestContent } from './superseding.ts';
 
-const BACKFILL_CHUNK = 300;
+/** Maximum numbers of leads that a step records as owed or skipped, and of version numbers among which it looks for them. */
+const MAX_LEADS_PER_STEP = 300;
+const MAX_VERSIONS_PER_STEP = 3_000;
 
 /** Handles one chunk of the leads that were listed while a sink was not declared: records them as owed to the sink, or as skipped. */
 export async function backfill(
@@ -15,8 +17,11 @@ export async function backfill(
   const sink = await findSink(tx, name);
   if (!sink || sink.owedThrough >= sink.backfillTo) return { owed: 0, skipped: 0, done: true };
   const { sinkNo, owedThrough, backfillTo } = sink;
-  const versions = await tx.rows(BETWEEN, [owedThrough, backfillTo, BACKFILL_CHUNK]);
-  const leads = versions.map(({ current_no, source, id, has_content }) => ({
+  const to = Math.min(owedThrough + MAX_VERSIONS_PER_STEP, backfillTo);
+  const versions = await tx.rows(BETWEEN, [owedThrough, to, backfillTo, MAX_LEADS_PER_STEP]);
+  // A lead that changed again after the sink was declared has several versions in the range.
+  const distinct = [...new Map(versions.map((row) => [row.current_no, row])).values()];
+  const leads = distinct.map(({ current_no, source, id, has_content }) => ({
     versionNo: current_no,
     source,
     id: BigInt(id),
@@ -45,9 +50,9 @@ export async function backfill(
           texts(skipped.map(({ reason }) => reason)),
         ]);
   tx.count(sinkNo, 'skipped', left);
-  const done = versions.length < BACKFILL_CHUNK;
-  await tx.run(PROGRESS, [sinkNo, done ? backfillTo : (versions.at(-1)?.version_no ?? backfillTo)]);
-  return { owed, skipped: left, done };
+  const through = versions.length < MAX_LEADS_PER_STEP ? to : (versions.at(-1)?.version_no ?? to);
+  await tx.run(PROGRESS, [sinkNo, through]);
+  return { owed, skipped: left, done: through >= backfillTo };
 }
 
 // The current version of each lead: the version in this range, or a newer version that was recorded after the sink was declared.
@@ -61,8 +66,8 @@ const BETWEEN = statement<{
   'backfill-between',
   `SELECT v.version_no, l.version_no AS current_no, v.source, v.id::text AS id, ${HAS_CONTENT} AS has_content FROM _versions v
    JOIN _leads l ON l.source = v.source AND l.id = v.id
-   WHERE v.version_no > $1 AND v.version_no <= $2 AND (l.version_no = v.version_no OR l.version_no > $2) AND l.erased_no IS NULL
-   ORDER BY v.version_no LIMIT $3`,
+   WHERE v.version_no > $1 AND v.version_no <= $2 AND (l.version_no = v.version_no OR l.version_no > $3) AND l.erased_no IS NULL
+   ORDER BY v.version_no LIMIT $4`,
 );
 
 const SKIP_OLD = statement(
