@@ -99,12 +99,16 @@ const REJECTIONS = statement<FeedRejection>(
    FROM _rejected_leads r JOIN _polls p ON p.poll_id = r.poll_id WHERE r.rejected_id > $1 ORDER BY r.rejected_id LIMIT $2`,
 );
 const SNAPSHOT = statement<{ now: string }>('snapshot', 'SELECT pg_current_snapshot()::text AS now');
-const isVisible = (snapshot: string) =>
-  `pg_visible_in_snapshot(a.xact::text::xid8, ${snapshot}::text::pg_snapshot)`;
+/** The attempts of transactions of which some condition holds, as far as they are visible in the snapshot `$2`. Each condition reads an index. */
+const unseen = (condition: string) =>
+  `SELECT a.attempt_no FROM _attempts a WHERE ${condition} AND pg_visible_in_snapshot(a.xact::text::xid8, $2::text::pg_snapshot)`;
+// What the snapshot `$1` does not show are the transactions that began after it, and those that ran when it was taken. A transaction that has run
+// for long does not make the feed read again what was committed meanwhile.
 const ATTEMPTS = statement<FeedAttempt>(
   'attempts-unseen',
-  `WITH unseen AS MATERIALIZED (SELECT a.attempt_no FROM _attempts a WHERE a.xact >= pg_snapshot_xmin($1::text::pg_snapshot)::text::bigint
-     AND NOT ${isVisible('$1')} AND ${isVisible('$2')})
+  `WITH unseen AS MATERIALIZED (
+     ${unseen('a.xact >= pg_snapshot_xmax($1::text::pg_snapshot)::text::bigint AND a.xact < pg_snapshot_xmax($2::text::pg_snapshot)::text::bigint')}
+     UNION ALL ${unseen('a.xact = ANY (ARRAY(SELECT x::text::bigint FROM pg_snapshot_xip($1::text::pg_snapshot) AS x))')})
    SELECT a.attempt_no AS no, ${DELIVERY_ID} AS delivery, s.sink, v.source, v.id::text AS lead, a.started_at, a.duration_ms, a.outcome,
      a.http_status, a.error, a.answer, d.state, d.next_attempt_at
    FROM (SELECT attempt_no FROM unseen WHERE attempt_no > $3 ORDER BY attempt_no LIMIT $4) n JOIN _attempts a ON a.attempt_no = n.attempt_no
