@@ -21,7 +21,7 @@ import { discard, discardable, pause, resume, retriable, retry } from './deliver
 import { abandoned, addTotals, ask, countStep, findChosen, step } from './delivering/replaying.ts';
 import { type Position, selectPart } from './delivering/selecting.ts';
 import type { ServerClock } from './delivering/server-clock.ts';
-import { isBehind, keySome } from './privacy/client-keys.ts';
+import { keysOf, nextKeys, removeKeys, storeKeys } from './privacy/client-keys.ts';
 import { findOld, removeOld } from './privacy/retaining.ts';
 
 /** Returns the methods of `LedgerControl` that a ledger in PostgreSQL has. */
@@ -138,8 +138,13 @@ export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
       return owed;
     },
     computeClientKeys: async (secret) => {
-      if (!(await access.ask((tx) => isBehind(tx, secret)))) return true;
-      return access.owe((tx) => keySome(tx, secret));
+      const next = await access.ask((tx) => nextKeys(tx, secret));
+      if (next?.kind === 'remove') return access.owe((tx) => removeKeys(tx, secret));
+      const last = next?.versions.at(-1);
+      if (secret === undefined || !next || !last) return true;
+      const keys = keysOf(secret, next.versions);
+      await access.owe((tx) => storeKeys(tx, secret, { through: next.through, to: last.no }, keys));
+      return false;
     },
     removeOld: async (kind, before, after) => {
       const { found, owe } = await access.find((tx) => findOld(tx, kind, before, after));

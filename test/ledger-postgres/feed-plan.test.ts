@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
-import { WRITING } from '../../src/ledger-postgres/database/postgres-access.ts';
+import { WRITING } from '../../src/ledger-postgres/database/settings.ts';
 import { statementTexts } from '../../src/ledger-postgres/database/statement.ts';
 import { LedgerUnderTest } from '../ledger/ledger-under-test.ts';
 import { requireDatabaseUrl } from '../support/servers/services.ts';

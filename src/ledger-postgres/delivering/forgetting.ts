@@ -2,8 +2,10 @@ import { FORGOTTEN } from '../../ledger/rules/superseding.ts';
 import { findSink } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { someBatches } from './some-batches.ts';
 import { END_EMPTY, SKIP } from './superseding.ts';
 
+/** Maximum number of deliveries in no batch that one transaction skips, and of those in batches, except that it skips whole batches. */
 const FORGET_CHUNK = 500;
 
 /** Counts the pending deliveries that `forgetChunk` would skip. Returns undefined if there is no such sink or it is still declared. */
@@ -42,12 +44,13 @@ const COUNT_IDLE = statement<{ deliveries: number }>(
 );
 const IDLE_BATCHES = statement<{ batch_no: number }>(
   'idle-batches',
-  `SELECT batch_no FROM _batches WHERE sink_no = $1 AND (holder IS NULL OR leased_until <= $2) ORDER BY batch_no LIMIT $3 FOR UPDATE`,
+  someBatches('b.sink_no = $1 AND (b.holder IS NULL OR b.leased_until <= $2)', '$3'),
 );
 const IDLE = statement<{ delivery_no: number }>(
   'idle-deliveries',
-  `SELECT d.delivery_no FROM _deliveries d WHERE d.sink_no = $1 AND d.state = 'pending' AND d.batch_no IS NULL
-   ORDER BY d.next_attempt_at, d.delivery_no LIMIT $2 FOR UPDATE`,
+  `SELECT d.delivery_no FROM _deliveries d WHERE d.delivery_no = ANY (ARRAY(SELECT e.delivery_no FROM _deliveries e
+     WHERE e.sink_no = $1 AND e.state = 'pending' AND e.batch_no IS NULL ORDER BY e.next_attempt_at, e.delivery_no LIMIT $2))
+   AND coalesce(d.state, '') = 'pending' AND d.batch_no IS NULL ORDER BY d.delivery_no FOR UPDATE`,
 );
 const IN_BATCHES = statement<{ delivery_no: number }>(
   'in-idle-batches',

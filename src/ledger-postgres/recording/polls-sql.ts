@@ -73,10 +73,13 @@ const LESS_CURRENT = statement(
   'UPDATE _sources SET current = current - $2, mark = NULL WHERE source = $1',
 );
 
-const RESOLVE_REJECTED = statement(
-  'resolve-rejected',
-  `UPDATE _rejected_leads r SET resolved_at = $1 WHERE source = $2 AND resolved_at IS NULL AND last_poll_id < $3 AND EXISTS
-   (SELECT 1 FROM _leads l WHERE l.source = r.source AND l.id = r.lead_id AND l.last_listed_at IS NULL)`,
+/** Finds rejected contents, after a lead and a row, whose leads the listing of a poll contains as valid. */
+const VALID_AGAIN = statement<{ rejected_id: number; lead_id: string; valid: boolean }>(
+  'valid-again',
+  `SELECT r.rejected_id, r.lead_id::text AS lead_id, r.last_poll_id < $2 AND EXISTS
+     (SELECT 1 FROM _leads l WHERE l.source = r.source AND l.id = r.lead_id AND l.last_listed_at IS NULL) AS valid
+   FROM _rejected_leads r WHERE r.source = $1 AND r.resolved_at IS NULL AND r.lead_id >= $3::bigint AND (r.lead_id, r.rejected_id) > ($3::bigint, $4)
+   ORDER BY r.lead_id, r.rejected_id LIMIT $5`,
 );
 
 const COMPLETE = statement(
@@ -112,7 +115,7 @@ export const pollsSql = {
   LISTED_AFTER,
   UNLIST,
   LESS_CURRENT,
-  RESOLVE_REJECTED,
+  VALID_AGAIN,
   COMPLETE,
   STILL_COMPLETE,
   RECORD_SIZE,

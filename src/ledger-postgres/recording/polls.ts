@@ -29,14 +29,14 @@ const {
   PASS_NUMBERS,
   RECORD_SIZE,
   RENUMBER,
-  RESOLVE_REJECTED,
   SET_ORIGIN,
   SOURCE,
   STILL_COMPLETE,
   UNLIST,
+  VALID_AGAIN,
 } = pollsSql;
 
-const { RECORD_PRESENCE } = recordingSql;
+const { RECORD_PRESENCE, RESOLVE } = recordingSql;
 
 /** The blocks of a source's last complete listing, and the poll after which this process remembered them. */
 interface RememberedBlocks {
@@ -48,6 +48,8 @@ interface RememberedBlocks {
 }
 
 const FIRST_ID = -(2n ** 63n);
+/** Maximum number of rejected contents that one transaction reads, and of those that one resolves. */
+const REJECTED_CHUNK = 1_000;
 
 /** The polls of each source. A source has one running poll at a time, of whichever process. */
 export class Polls {
@@ -130,6 +132,7 @@ export class Polls {
     if (status === 'success') {
       await this.#recording.acceptUndecided(poll);
       await this.#markUnlisted(poll);
+      await this.#resolveRejected(poll);
     }
     const listed = status === 'unchanged' ? poll.listedBefore : poll.seen.size;
     await poll.fence.keep((passFence) =>
@@ -154,6 +157,26 @@ export class Polls {
       rejectedFor: poll.rejectedFor.first,
       rejectedForOthers: poll.rejectedFor.others,
     };
+  }
+
+  /** Resolves rejected contents of leads that this listing contains as valid. */
+  async #resolveRejected(poll: FencedPoll): Promise<void> {
+    for (let after: readonly [lead: bigint, row: number] | undefined = [FIRST_ID, 0]; after !== undefined; ) {
+      const from: readonly [bigint, number] = after;
+      const rows = await this.#access.read((tx) =>
+        tx.rows(VALID_AGAIN, [poll.source, poll.id, ...from, REJECTED_CHUNK]),
+      );
+      const valid = rows.filter((row) => row.valid).map(({ rejected_id }) => rejected_id);
+      if (valid.length > 0)
+        await poll.fence.keep((passFence) =>
+          this.#access.owe(async (tx) => {
+            await passFence(tx);
+            await tx.run(RESOLVE, [tx.now, valid]);
+          }),
+        );
+      const last = rows.length < REJECTED_CHUNK ? undefined : rows.at(-1);
+      after = last && [BigInt(last.lead_id), last.rejected_id];
+    }
   }
 
   /** Marks leads as gone if this listing no longer contains them. Removes nothing. */
@@ -243,7 +266,6 @@ async function complete(tx: Transaction, poll: FencedPoll, mark: ListingMarker |
   await tx.run(COMPLETE, [poll.source, kept, tx.now, poll.id, poll.seen.size, poll.rejected]);
   // The previous listing counts for today as well, because it was valid until now.
   await recordSize(tx, poll.source, Math.max(poll.seen.size, poll.listedBefore));
-  await tx.run(RESOLVE_REJECTED, [tx.now, poll.source, poll.id]);
 }
 
 async function confirm(tx: Transaction, poll: FencedPoll, mark: ListingMarker | undefined): Promise<void> {

@@ -1,0 +1,13 @@
+/** Maximum number of batches of which one transaction counts the deliveries. */
+const MAX_BATCHES = 100;
+
+/**
+ * Returns a query for the numbers of the batches `b` that meet a condition, which it locks in the order of their numbers: so many that all but the
+ * last one contain fewer than `limit` deliveries, and at least one if there are any.
+ */
+export function someBatches(condition: string, limit: string): string {
+  return `SELECT n.batch_no FROM (SELECT l.batch_no, sum(l.deliveries) OVER (ORDER BY l.batch_no) - l.deliveries AS before FROM
+     (SELECT b.batch_no, (SELECT count(*) FROM (SELECT 1 FROM _deliveries d WHERE d.batch_no = b.batch_no LIMIT ${limit}) d) AS deliveries
+      FROM _batches b WHERE ${condition} ORDER BY b.batch_no LIMIT ${MAX_BATCHES} FOR UPDATE OF b) l) n
+   WHERE n.before < ${limit} ORDER BY n.batch_no`;
+}
