@@ -6,8 +6,8 @@ export const readingSafeguards: readonly Safeguard[] = [
     name: 'a lead is seen and owed in one transaction',
     without: 'after a crash between the two, leads are seen and owed to no sink',
     file: 'src/ledger/recording/recording.ts',
-    text: 'this.#transactions.write(() => {\n        const now = this.#clock.now().getTime();',
-    instead: '((work: () => void) => work())(() => {\n        const now = this.#clock.now().getTime();',
+    text: 'await this.#access.commit(() => {\n        undo();',
+    instead: '((work: () => RecordCounts) => work())(() => {\n        undo();',
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/faults/killed/killed.test.ts'],
   },
   {
