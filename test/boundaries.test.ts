@@ -134,6 +134,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'rules/erasure-progress.ts',
       'rules/failure-reasons.ts',
       'rules/find-leads.ts',
+      'rules/keyset-page.ts',
       'rules/listed-content.ts',
       'rules/rejection-reasons.ts',
       'rules/loaded-delivery.ts',

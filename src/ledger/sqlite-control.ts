@@ -21,9 +21,9 @@ import { Replaying, SAMPLE } from './delivering/replaying.ts';
 import { type SelectedPart, Selecting } from './delivering/selecting.ts';
 import { ClientKeys } from './privacy/client-keys.ts';
 import { Retaining } from './privacy/retaining.ts';
-import type { Cursor } from './queries/keyset-page.ts';
 import { addTo } from './rules/action-totals.ts';
 import { addStep } from './rules/cancelling.ts';
+import type { Cursor } from './rules/keyset-page.ts';
 import { bringsBack } from './rules/selecting.ts';
 
 interface ControlParts {

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { ActionFilter, DeliveryFilter, SelectedState } from '../contract/ledger-queries.ts';
 import { DeliveryList } from '../queries/delivery-list.ts';
-import { type Cursor, FROM_NEWEST, parseCursor } from '../queries/keyset-page.ts';
+import { type Cursor, FROM_NEWEST, parseCursor } from '../rules/keyset-page.ts';
 import { selectedBy } from '../rules/selecting.ts';
 
 /** Maximum numbers of deliveries and of ids in one part. An id takes longer to find than the next delivery of a list. */

@@ -5,12 +5,6 @@ import type { DeliveryFilter, SelectedState } from '../contract/ledger-queries.t
 import type { Count, Order, Rows } from '../contract/page-rows.ts';
 import type { DeliveryRow } from '../contract/status-rows.ts';
 import { type MadeAttempts, type RawDelivery, toDeliveryRow } from '../rules/delivery-rows.ts';
-import { type Period, periodOf } from '../rules/period.ts';
-import { hasResultCondition, type ResultParameters, resultParameters } from '../rules/result-parameters.ts';
-import { listedStates, STATE_CONDITIONS } from '../rules/selecting.ts';
-import { type BatchAttempt, MAX_SEARCHED, sentUnder } from '../rules/webhook-batch.ts';
-import { deliveryId } from '../schema/views.ts';
-import { filterSql } from './filter-sql.ts';
 import {
   type Cursor,
   countOf,
@@ -20,7 +14,13 @@ import {
   parseCursor,
   rowsAfter,
   startingAt,
-} from './keyset-page.ts';
+} from '../rules/keyset-page.ts';
+import { type Period, periodOf } from '../rules/period.ts';
+import { hasResultCondition, type ResultParameters, resultParameters } from '../rules/result-parameters.ts';
+import { listedStates, STATE_CONDITIONS } from '../rules/selecting.ts';
+import { type BatchAttempt, MAX_SEARCHED, sentUnder } from '../rules/webhook-batch.ts';
+import { deliveryId } from '../schema/views.ts';
+import { filterSql } from './filter-sql.ts';
 import { MEETS_RESULT } from './result-filter.ts';
 
 /** For each state, the index of a sink's deliveries in the order in which they were owed. */

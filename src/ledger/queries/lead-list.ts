@@ -1,7 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
 import type { Count, LeadRow, LeadSearch, Order, Rows } from '../contract/page-rows.ts';
-import { type Period, periodOf } from '../rules/period.ts';
 import {
   type Cursor,
   countOf,
@@ -10,7 +9,8 @@ import {
   mergedRows,
   rowsAfter,
   startingAt,
-} from './keyset-page.ts';
+} from '../rules/keyset-page.ts';
+import { type Period, periodOf } from '../rules/period.ts';
 
 /** A lead as the SQL of a list returns it. The progress of its deliveries is read only for the rows of the page. */
 type Row = Omit<LeadRow, keyof Progress> & Cursor;

@@ -1,6 +1,5 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
-import { LedgerError } from '../contract/ledger-error.ts';
 import type { LedgerPages } from '../contract/ledger-pages.ts';
 import type { DeliveryFilter } from '../contract/ledger-queries.ts';
 import type {
@@ -10,7 +9,6 @@ import type {
   LeadHistory,
   LeadRow,
   LeadSearch,
-  Order,
   Page,
   PersonSearch,
   PollSearch,
@@ -28,9 +26,9 @@ import type {
 import type { ActivityRequest, FailureReasons, SinkActivity, SinkTotals } from '../contract/sink-activity.ts';
 import type { DeliveryRow, LedgerStatus, Upcoming } from '../contract/status-rows.ts';
 import { SinkRows } from '../database/sink-rows.ts';
+import { cursorOf, orderOf } from '../rules/keyset-page.ts';
 import { DeliveryList } from './delivery-list.ts';
 import { FindLeads } from './find-leads.ts';
-import { type Cursor, parseCursor } from './keyset-page.ts';
 import { LeadList } from './lead-list.ts';
 import { Measures } from './lead-statistics.ts';
 import { PollList } from './poll-list.ts';
@@ -197,21 +195,6 @@ export class PageQueries implements LedgerPages {
   rejectedText(rejected: number): RejectedText | undefined {
     return this.#rejected.text(rejected);
   }
-}
-
-/** Returns the cursor of the requested page. @throws LedgerError if `after` is not the `next` of a page */
-function cursorOf(page: Page): Cursor {
-  const cursor = parseCursor(page.after, orderOf(page));
-  if (cursor) return cursor;
-  throw new LedgerError(
-    'unexpected',
-    '`after` is not a cursor of this list.',
-    'Omit `after` to start with the first page.',
-  );
-}
-
-function orderOf({ order = 'newest' }: Page): Order {
-  return order;
 }
 
 const VERSION = 'v.version, v.valid_from AS validFrom, v.poll_id AS poll, v.changed_fields AS changedFields';

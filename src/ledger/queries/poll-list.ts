@@ -3,7 +3,14 @@ import { sizeBeforeShrinking } from '../../leads/listing-shrinkage.ts';
 import { hasShrunk, pollResult, statusesOf } from '../../leads/poll-result.ts';
 import type { Count, Order, PollSearch, Rows, StoredPoll } from '../contract/page-rows.ts';
 import { POLL_STATUSES, type PollStatus } from '../contract/status-rows.ts';
-import { type Cursor, countOf, FROM_NEWEST, inEachOrder, type Merging, mergedRows } from './keyset-page.ts';
+import {
+  type Cursor,
+  countOf,
+  FROM_NEWEST,
+  inEachOrder,
+  type Merging,
+  mergedRows,
+} from '../rules/keyset-page.ts';
 import type { StatusQueries } from './status-queries.ts';
 
 /** Maximum number of polls that are read to find the one whose listing shrank. */

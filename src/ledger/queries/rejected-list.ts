@@ -8,7 +8,14 @@ import type {
   Rows,
   StoredRejection,
 } from '../contract/page-rows.ts';
-import { type Cursor, countOf, FROM_NEWEST, inEachOrder, mergedRows, parseCursor } from './keyset-page.ts';
+import {
+  type Cursor,
+  countOf,
+  FROM_NEWEST,
+  inEachOrder,
+  mergedRows,
+  parseCursor,
+} from '../rules/keyset-page.ts';
 
 /** Maximum number of rejected leads that are read for a count. */
 const MAX_READ_FOR_COUNT = 50_000;

@@ -1,5 +1,6 @@
-import type { Count, Order, Rows } from '../contract/page-rows.ts';
-import { type Period, periodOf } from '../rules/period.ts';
+import { LedgerError } from '../contract/ledger-error.ts';
+import type { Count, Order, Page, Rows } from '../contract/page-rows.ts';
+import { type Period, periodOf } from './period.ts';
 
 /** A position in a list that is sorted by time: a time in ms since 1970, and a row number, which orders rows that have the same time. */
 export interface Cursor {
@@ -20,6 +21,22 @@ export function parseCursor(text: string | undefined, order: Order = 'newest'): 
   if (text === undefined) return order === 'newest' ? FROM_NEWEST : FROM_OLDEST;
   const [, at, no] = /^(\d{1,15})\.(\d{1,15})$/.exec(text) ?? [];
   return at === undefined ? undefined : { at: Number(at), no: Number(no) };
+}
+
+/** Returns the order of the requested page. */
+export function orderOf({ order = 'newest' }: Page): Order {
+  return order;
+}
+
+/** Returns the cursor of the requested page. @throws LedgerError if `after` is not the `next` of a page */
+export function cursorOf(page: Page): Cursor {
+  const cursor = parseCursor(page.after, orderOf(page));
+  if (cursor) return cursor;
+  throw new LedgerError(
+    'unexpected',
+    '`after` is not a cursor of this list.',
+    'Omit `after` to start with the first page.',
+  );
 }
 
 /** The SQL terms for each order: the operator that selects the rows after a cursor, and the sort direction. */
@@ -109,6 +126,7 @@ function isFirst(one: Cursor | undefined, other: Cursor | undefined, order: Orde
   return first.at === second.at ? first.no < second.no : first.at < second.at;
 }
 
+/** Returns a cursor as the `next` of a page; null if there is none. */
 function cursorText(cursor: Cursor | undefined): string | null {
   return cursor ? `${cursor.at}.${cursor.no}` : null;
 }
