@@ -2,6 +2,7 @@ import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { WRITING } from '../../src/ledger-postgres/database/settings.ts';
 import { statementTexts } from '../../src/ledger-postgres/database/statement.ts';
+import '../../src/ledger-postgres/postgres-pages.ts'; // its statements
 import { LedgerUnderTest } from '../ledger/ledger-under-test.ts';
 import { requireDatabaseUrl } from '../support/servers/services.ts';
 import { PostgresStore } from './postgres-store.ts';
@@ -25,6 +26,8 @@ const MAY_READ_MANY: Readonly<Record<string, string>> = {
   'recent-attempts': 'reads the last attempts by number',
   'failed-attempts-of-sink': 'reads the last failed attempts by number',
   'remove-client-keys': 'removes all of them in parts',
+  'rejected-faults': 'reads the last 50,000 rejected leads by number',
+  'rejected-beyond': 'reads the numbers of the last 50,000 rejected leads',
   'several-sums': 'reads a row for each ten minutes of a week and each sink',
   'sent-last': 'reads the last attempts by number',
   'last-polls': 'reads the last polls by number',
@@ -84,11 +87,6 @@ it('every statement finds rows of large tables by their keys', async () => {
 
 /** Statements whose work must not grow with the backlog of a sink or with its history, and the index that each reads in order. */
 const INDEXES: Readonly<Record<string, string>> = {
-  'listed-pending': '_deliveries_pending',
-  'listed-delivered': '_deliveries_delivered',
-  'listed-dead': '_deliveries_given_up',
-  'listed-skipped': '_deliveries_skipped',
-  'listed-discarded': '_deliveries_discarded',
   'deliveries-of-lead': '_versions_by_lead',
   'next-retry': '_deliveries_retrying',
   retrying: '_deliveries_retrying',

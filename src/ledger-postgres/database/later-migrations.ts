@@ -1,3 +1,5 @@
+import { pageIndexes } from './page-index-migration.ts';
+
 /** The migrations after the first one, which schema.ts describes. */
 export const laterMigrations: readonly string[] = [
   `
@@ -43,4 +45,5 @@ export const laterMigrations: readonly string[] = [
   -- Drawn for each poll: its number may be issued again after a failover that lost commits.
   ALTER TABLE _polls ADD COLUMN token text NOT NULL DEFAULT '';
   `,
+  pageIndexes,
 ];

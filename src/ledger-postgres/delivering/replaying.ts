@@ -1,11 +1,12 @@
 import type { LeadId } from '../../leads/lead.ts';
 import type { LeadChoice, ReplayTotals } from '../../ledger/contract/ledger-control.ts';
+import { FROM_NEWEST } from '../../ledger/rules/keyset-page.ts';
 import { type ReplaySelection, selectionFor, selectionOf } from '../../ledger/rules/replay-selection.ts';
 import { leftOutEvent, type NewestVersion } from '../../ledger/rules/superseding.ts';
 import { findSink, getSink, type Sink } from '../database/sinks.ts';
 import { texts, type Value } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { deliveryNumbers, FROM_NEWEST } from '../queries/deliveries.ts';
+import { deliveryNumbers } from '../queries/deliveries.ts';
 import { LeadDeliveries } from './lead-deliveries.ts';
 import { type CurrentLead, replayingSql } from './replaying-sql.ts';
 import { NewestContent } from './superseding.ts';

@@ -1,14 +1,9 @@
 import type { MadeAttempts, RawDelivery } from '../../ledger/rules/delivery-rows.ts';
+import { type Cursor, inEachOrder } from '../../ledger/rules/keyset-page.ts';
 import { STATE_CONDITIONS } from '../../ledger/rules/selecting.ts';
 import type { BatchAttempt } from '../../ledger/rules/webhook-batch.ts';
 import { DELIVERY_ID } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
-
-/** The position of a delivery in lists: when it was owed, in ms since 1970, and its number. */
-export interface ListPosition {
-  readonly at: number;
-  readonly no: number;
-}
 
 /** Conditions on how a delivery went. Their four parameters begin with the number `first`: the values of `resultValues`. */
 const meets = (first: number) => {
@@ -21,32 +16,53 @@ const meets = (first: number) => {
     AND (${since}::bigint IS NULL OR (d.state = 'delivered' AND d.settled_at >= ${since}))
     AND (${until}::bigint IS NULL OR (d.state = 'delivered' AND d.settled_at < ${until}))`;
 };
+const OF_SOURCE =
+  '($2::text IS NULL OR $2 = (SELECT v.source FROM _versions v WHERE v.version_no = d.version_no))';
+
+/** Returns what `select` reads of the deliveries of each sink in each of the states `$5`, by the index of the state and within a period. */
+const inEachState = (select: (conditions: string) => string) =>
+  Object.entries(STATE_CONDITIONS)
+    .map(
+      ([state, condition]) =>
+        `SELECT n.* FROM _sinks s CROSS JOIN LATERAL (${select(
+          `d.sink_no = s.sink_no AND ${condition} AND d.owed_at >= $3::bigint AND d.owed_at < $4::bigint`,
+        )}) n WHERE ($1::text IS NULL OR s.sink = $1) AND '${state}' = ANY ($5::text[])`,
+    )
+    .join('\n   UNION ALL ');
 
 const NEWEST_FIRST = 'ORDER BY d.owed_at DESC, d.delivery_no DESC';
 
-/** For each sink, the next deliveries in a state, by the index of that state. */
-const listed = (state: keyof typeof STATE_CONDITIONS) =>
-  statement<ListPosition>(
-    `listed-${state}`,
-    `SELECT d.owed_at AS at, d.delivery_no AS no FROM _sinks s CROSS JOIN LATERAL (
-       SELECT d.owed_at, d.delivery_no FROM _deliveries d WHERE d.sink_no = s.sink_no AND ${STATE_CONDITIONS[state]}
-       AND (d.owed_at, d.delivery_no) < ($9::bigint, $10::bigint) AND d.owed_at >= $3::bigint AND d.owed_at < $4::bigint
-       AND ($2::text IS NULL OR $2 = (SELECT v.source FROM _versions v WHERE v.version_no = d.version_no)) AND ${meets(5)}
-       ${NEWEST_FIRST} LIMIT $11) d
-     WHERE $1::text IS NULL OR s.sink = $1 ${NEWEST_FIRST} LIMIT $11`,
-  );
+/** The next deliveries, and whether they match the filter. Looks them up only after the list of all sinks and states is cut off. */
+const LISTS = inEachOrder(
+  ({ follows, sorted }) => `SELECT l.at, l.no, (${OF_SOURCE} AND ${meets(6)}) AS fits FROM (
+   SELECT u.at, u.no FROM (${inEachState(
+     (conditions) => `SELECT d.owed_at AS at, d.delivery_no AS no FROM _deliveries d WHERE ${conditions}
+       AND (d.owed_at, d.delivery_no) ${follows} ($10::bigint, $11::bigint)
+       ORDER BY d.owed_at ${sorted}, d.delivery_no ${sorted} LIMIT $12`,
+   )}) u ORDER BY u.at ${sorted}, u.no ${sorted} LIMIT $12) l
+   CROSS JOIN LATERAL (SELECT * FROM _deliveries y WHERE y.delivery_no = l.no OFFSET 0) d ORDER BY l.at ${sorted}, l.no ${sorted}`,
+);
 
-/** The statements that list deliveries of all leads, by state. */
+/** A position in the list of deliveries, and whether its delivery matches the filter. */
+export type ListedDelivery = Cursor & { readonly fits: boolean };
+
+/** The statements that list deliveries of all leads, by order. */
 export const LISTED = {
-  pending: listed('pending'),
-  delivered: listed('delivered'),
-  dead: listed('dead'),
-  skipped: listed('skipped'),
-  discarded: listed('discarded'),
+  newest: statement<ListedDelivery>('listed-newest', LISTS.newest),
+  oldest: statement<ListedDelivery>('listed-oldest', LISTS.oldest),
 };
 
+/** The number of deliveries of all leads that match a filter, up to a maximum. */
+export const COUNT_LISTED = statement<{ deliveries: number }>(
+  'count-listed',
+  `SELECT count(*) AS deliveries FROM (SELECT 1 FROM (${inEachState(
+    (conditions) =>
+      `SELECT 1 FROM _deliveries d WHERE ${conditions} AND ${OF_SOURCE} AND ${meets(6)} LIMIT $10`,
+  )}) u LIMIT $10) c`,
+);
+
 /** The deliveries of one lead, or the one delivery with an id. */
-export const OF_LEAD = statement<ListPosition>(
+export const OF_LEAD = statement<Cursor>(
   'deliveries-of-lead',
   `SELECT d.owed_at AS at, d.delivery_no AS no FROM _versions v JOIN _deliveries d ON d.version_no = v.version_no
    JOIN _sinks s ON s.sink_no = d.sink_no

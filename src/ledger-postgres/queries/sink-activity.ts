@@ -1,4 +1,9 @@
-import type { ActivityRequest, FailureReasons, SinkActivity } from '../../ledger/contract/sink-activity.ts';
+import type {
+  ActivityRequest,
+  FailureReasons,
+  SinkActivity,
+  SinkTotals,
+} from '../../ledger/contract/sink-activity.ts';
 import { KEPT_MS } from '../../ledger/rules/attempt-sums.ts';
 import { failureReasonsOf, MAX_REASONS_OF_SINK, readOfSink } from '../../ledger/rules/failure-reasons.ts';
 import {
@@ -15,9 +20,10 @@ import {
   type ReasonRow,
   type Slot,
   slotsOf,
+  totalsOfSlots,
 } from '../../ledger/rules/sink-activity.ts';
 import { DELIVERY_ID } from '../database/delivery-sql.ts';
-import { countedSinks } from '../database/sinks.ts';
+import { allSinks, countedSinks } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { speedOfSink } from './speed.ts';
@@ -61,6 +67,19 @@ export async function failureReasons(tx: Transaction): Promise<FailureReasons> {
       { sink, state: 'pending', rows: await tx.rows(FAILED_REASONS, [sinkNo, most, MAX_REASONS_OF_SINK]) },
     );
   return failureReasonsOf(read, most);
+}
+
+/** Returns the attempts of every sink in a period, from the sums. */
+export async function attemptTotals(
+  tx: Transaction,
+  request: Omit<ActivityRequest, 'stepMs'>,
+): Promise<SinkTotals[]> {
+  const { since, end } = slotsOf(request);
+  const from = Math.max(since, tx.now - KEPT_MS);
+  const totals: SinkTotals[] = [];
+  for (const { name, sinkNo } of await allSinks(tx))
+    totals.push({ sink: name, total: totalsOfSlots(await tx.rows(SLOTS, [sinkNo, from, end])) });
+  return totals;
 }
 
 /**

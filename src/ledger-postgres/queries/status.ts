@@ -25,11 +25,17 @@ export async function backlog(tx: Transaction): Promise<Backlog[]> {
 
 /** Returns the status of every source and sink. */
 export async function status(tx: Transaction): Promise<LedgerStatus> {
-  const [sources, sinks]: [SourceStatus[], SinkStatus[]] = [[], []];
-  for (const row of await tx.rows(SOURCES)) sources.push(await sourceStatus(tx, row));
+  const sinks: SinkStatus[] = [];
   for (const row of await countedSinks(tx)) sinks.push(await sinkStatus(tx, row));
   const restored = await tx.first(RESTORED);
-  return { sources, sinks, restoredAt: dateOf(restored?.at) };
+  return { sources: await sourceStatuses(tx), sinks, restoredAt: dateOf(restored?.at) };
+}
+
+/** Returns the status of every source. */
+export async function sourceStatuses(tx: Transaction): Promise<SourceStatus[]> {
+  const sources: SourceStatus[] = [];
+  for (const row of await tx.rows(SOURCES)) sources.push(await sourceStatus(tx, row));
+  return sources;
 }
 
 async function backlogOf(

@@ -13,10 +13,7 @@ import { DELIVERY_ID } from '../database/delivery-sql.ts';
 import { countedSinks } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { newestDeliveries } from './deliveries.ts';
-
-/** Maximum number of deliveries listed for one lead; the newest are listed. Hardly any lead has more. */
-const MAX_OF_ONE_LEAD = 1_000;
+import { MAX_OF_ONE_LEAD, newestDeliveries } from './deliveries.ts';
 
 /** Returns the history of a lead, in chronological order. */
 export async function trace(tx: Transaction, lead: LeadId, source?: string): Promise<TraceEntry[]> {

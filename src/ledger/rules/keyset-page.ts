@@ -9,7 +9,7 @@ export interface Cursor {
 }
 
 /** Maximum number of rows that are read for one page of a list, unless the caller sets another limit. */
-const MAX_ROWS_READ = 50_000;
+export const MAX_ROWS_READ = 50_000;
 
 /** The cursor of the first page of a list that is sorted newest first. */
 export const FROM_NEWEST: Cursor = { at: Number.MAX_SAFE_INTEGER, no: Number.MAX_SAFE_INTEGER };
@@ -127,6 +127,6 @@ function isFirst(one: Cursor | undefined, other: Cursor | undefined, order: Orde
 }
 
 /** Returns a cursor as the `next` of a page; null if there is none. */
-function cursorText(cursor: Cursor | undefined): string | null {
+export function cursorText(cursor: Cursor | undefined): string | null {
   return cursor ? `${cursor.at}.${cursor.no}` : null;
 }

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { ListedItem } from '../../../src/leads/listed-lead.ts';
 import type { PollResult } from '../../../src/leads/poll-result.ts';
 import type { PageReader } from '../../../src/ledger/contract/ledger-pages.ts';
-import type { Order, Page, Rows } from '../../../src/ledger/contract/page-rows.ts';
+import type {
+  Order,
+  Page,
+  PollSearch,
+  RejectedSearch,
+  Rows,
+} from '../../../src/ledger/contract/page-rows.ts';
 import { pollJson } from '../../../src/status/record-json.ts';
 import { aListedLead } from '../../support/scene/a-lead.ts';
 import { changedLead, delivered, ids, MINUTE, refused } from '../ledger-under-test.ts';
@@ -64,6 +70,11 @@ export function listPagesContract(store: () => PagedStore): void {
       expect(
         (await queries.ask('polls', { source: 'main' }, { limit: 9 })).rows.map(({ poll_id }) => poll_id),
       ).toEqual([3, 1]);
+      const counted = (search: PollSearch, most = 10) => queries.ask('countPolls', search, most);
+      expect(await counted({})).toEqual({ count: 3, isAtLeast: false });
+      expect(await counted({}, 2)).toEqual({ count: 2, isAtLeast: true });
+      expect(await counted({ status: 'failed' })).toEqual({ count: 1, isAtLeast: false });
+      expect(await counted({ source: 'main', result: 'success' })).toEqual({ count: 2, isAtLeast: false });
     });
 
     it('rejected leads come newest first, with their polls, and can be found by source and state', async () => {
@@ -80,10 +91,11 @@ export function listPagesContract(store: () => PagedStore): void {
       await on.list([broken(undefined, '{"id":"x"}')]);
       await on.list([broken(undefined, '{"id":"x"}'), broken(9, '{"id":9}')]);
       const rows = await all((after) => queries.ask('rejected', {}, { limit: 1, after }));
+      const [second = 0, first = 0] = rows.map(({ rejected_id }) => rejected_id); // there may be gaps
       expect(rows).toMatchObject([
-        { rejected_id: 2, lead_id: '9', poll_id: 2, last_poll_id: 2, resolved_at: null },
+        { rejected_id: second, lead_id: '9', poll_id: 2, last_poll_id: 2, resolved_at: null },
         {
-          rejected_id: 1,
+          rejected_id: first,
           lead_id: null,
           path: 'id',
           reason: 'must be a number',
@@ -96,22 +108,29 @@ export function listPagesContract(store: () => PagedStore): void {
         (await queries.ask('rejected', { state }, { limit: 9 })).rows.map(({ rejected_id }) => rejected_id);
       // A listing that broke off says nothing about what it did not reach.
       await on.list([], 'main', { status: 'partial', httpStatus: 200, error: 'network: It was reset.' });
-      expect([await idsOf('open'), await idsOf('gone')]).toEqual([[2, 1], []]);
+      expect([await idsOf('open'), await idsOf('gone')]).toEqual([[second, first], []]);
       await on.list([broken(undefined, '{"id":"x"}')]);
-      expect([await idsOf('open'), await idsOf('gone')]).toEqual([[1], [2]]);
+      expect([await idsOf('open'), await idsOf('gone')]).toEqual([[first], [second]]);
       await on.list([9]);
-      expect([await idsOf('open'), await idsOf('gone'), await idsOf('resolved')]).toEqual([[], [1], [2]]);
+      const states = [await idsOf('open'), await idsOf('gone'), await idsOf('resolved')];
+      expect(states).toEqual([[], [first], [second]]);
       expect((await queries.ask('rejected', { source: 'other' }, { limit: 9 })).rows).toEqual([]);
+      const fault = { source: 'main', path: 'id', reason: 'must be a number' };
+      const counted = (search: RejectedSearch, most = 10) => queries.ask('countRejected', search, most);
+      expect(await counted({})).toEqual({ count: 2, isAtLeast: false, faults: [{ ...fault, leads: 2 }] });
+      expect(await counted({}, 1)).toEqual({ count: 1, isAtLeast: true, faults: [{ ...fault, leads: 1 }] });
+      expect(await counted({ state: 'gone' })).toMatchObject({ count: 1, isAtLeast: false });
+      expect(await counted({ source: 'other' })).toEqual({ count: 0, isAtLeast: false, faults: [] });
       expect(JSON.stringify(rows)).not.toContain('"x"');
-      expect(await queries.ask('rejectedText', 1)).toMatchObject({
-        rejected_id: 1,
+      expect(await queries.ask('rejectedText', first)).toMatchObject({
+        rejected_id: first,
         source: 'main',
         lead_id: null,
         path: 'id',
         reason: 'must be a number',
         raw: '{"id":"x"}',
       });
-      expect(await queries.ask('rejectedText', 3)).toBeUndefined();
+      expect(await queries.ask('rejectedText', second + 1)).toBeUndefined();
     });
 
     it('an invalid cursor is rejected, and the reader continues', async () => {
