@@ -58,14 +58,14 @@ it('the feed does not read again what was committed beside a transaction that ru
   await long.query('BEGIN; SELECT pg_current_xact_id()');
   await commitBeside(client, 2_000);
   await client.query("SELECT brin_summarize_new_values('_attempts_by_xact')");
-  const { seen } = await on.ledger.feedCursor();
+  const end = await on.ledger.feedCursor();
   await commitBeside(client, 2);
-  const page = await on.ledger.feed({ polls: {}, lead: 1, rejection: 0, attempt: 0, seen }, false);
+  const page = await on.ledger.feed(end, false);
   expect(page.entries.filter(({ kind }) => kind === 'attempt')).toHaveLength(120);
 
   for (const [name, value] of Object.entries(WRITING)) await client.query(`SET ${name} = ${value}`);
   const { rows } = await client.query(
-    `EXPLAIN (ANALYZE, FORMAT JSON) ${statementTexts.get('attempts-unseen')?.replaceAll('$1', `'${seen}'`).replaceAll('$2', 'pg_current_snapshot()::text').replace('$3', '0').replace('$4', '500')}`,
+    `EXPLAIN (ANALYZE, FORMAT JSON) ${statementTexts.get('attempts-unseen')?.replaceAll('$1', `'${end.seen}'`).replaceAll('$2', 'pg_current_snapshot()::text').replace('$3', '0').replace('$4', '500')}`,
   );
   const plan = rows[0]['QUERY PLAN'][0].Plan as Plan;
   const indexes = allOf(plan).flatMap((node) => node['Index Name'] ?? []);
