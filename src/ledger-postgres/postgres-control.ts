@@ -84,7 +84,12 @@ export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
     lastDeclaration: () => access.ask(lastDeclaration),
     backfill: (sink) => access.owe((tx) => backfill(tx, sink)),
     pause: (sink, reason) => access.write((tx) => pause(tx, sink, reason)),
-    resume: (sink) => access.write((tx) => resume(tx, sink)),
+    resume: async (sink) => {
+      for (;;) {
+        const done = await access.write((tx) => resume(tx, sink));
+        if (done !== false) return done ?? false;
+      }
+    },
     clockAt: () => access.read(clockAt),
     // What the clock of a machine does means nothing here, but that machine may be the server's.
     clockWentBack: () => serverClock.follow(),

@@ -1,5 +1,6 @@
 import type { BatchRef } from '../leads/delivery.ts';
 import type { Judge } from '../leads/judgement.ts';
+import type { ClaimResult } from '../ledger/contract/claim.ts';
 import type { Ledger } from '../ledger/contract/ledger.ts';
 import { BegunAttempts } from '../ledger/delivering/begun-attempts.ts';
 import { beginBlock, beginKnown } from '../ledger/recording/begin-blocks.ts';
@@ -13,6 +14,7 @@ import { addUpActivity } from './delivering/activity-upkeep.ts';
 import { Claiming } from './delivering/claiming.ts';
 import { recordClock } from './delivering/clock-setting.ts';
 import { loadBatches } from './delivering/loading.ts';
+import { findProbe, type Probe } from './delivering/probing.ts';
 import { ServerClock } from './delivering/server-clock.ts';
 import * as settling from './delivering/settling.ts';
 import { notYet } from './not-yet.ts';
@@ -155,14 +157,22 @@ function deliveringOf(
   return {
     claim: async (request) => {
       const begins = request.beginForMs !== undefined;
-      const sinceClaim = new Stopwatch(clock);
-      const { claimed, started } = await serverClock.inStep(async (tx) => {
-        const claimed = await claiming.claim(tx, request, begins ? holder : null);
-        const numbers = claimed.refs.map((ref) => settling.numberOf(ref));
-        return { claimed, started: begins ? await loadBatches(tx, numbers) : [] };
-      });
-      begun.keep(started, claimed.refs, sinceClaim);
-      return claimed;
+      const tryToClaim = async (probe: Probe | null | undefined) => {
+        const sinceClaim = new Stopwatch(clock);
+        const done = await serverClock.inStep(async (tx) => {
+          const claim = await claiming.claim(tx, request, { holder: begins ? holder : null, probe });
+          const numbers = claim?.claimed.refs.map((ref) => settling.numberOf(ref)) ?? [];
+          return claim && { ...claim, started: begins ? await loadBatches(tx, numbers) : [] };
+        });
+        if (!done) return undefined;
+        done.keep();
+        begun.keep(done.started, done.claimed.refs, sinceClaim);
+        return done.claimed;
+      };
+      const claimed = await tryToClaim(undefined);
+      if (claimed) return claimed;
+      const probe = await findProbe((work) => access.read(work), request.sink);
+      return (await tryToClaim(probe ?? null)) as ClaimResult;
     },
     begin: async (ref, leaseMs) => {
       // If the lease of a kept batch has expired, the ledger decides whether the attempt may begin.

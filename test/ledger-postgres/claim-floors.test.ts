@@ -54,6 +54,25 @@ it('a claim that fails leaves what it would have taken to the next one', async (
   expect(await claimOne(on)).toBe(1n);
 });
 
+it.each(['commit', 'assign'])(
+  'a claim that fails at %s leaves no trace in the memory of the process',
+  async (statement) => {
+    let failures = 0;
+    const beforeStatement = (name: string) => {
+      if (name !== statement || failures === 0) return undefined;
+      failures -= 1;
+      throw Object.assign(new Error('a deadlock'), { severity: 'ERROR', code: '40P01' });
+    };
+    const on = await LedgerUnderTest.with(new PostgresStore({ beforeStatement }).open, 'crm');
+    await on.list(ids(1, 4));
+    failures = 1;
+    expect(await claimOne(on)).toBe(1n);
+    failures = 3;
+    await expect(claimOne(on)).rejects.toThrow();
+    expect(await claimOne(on)).toBe(2n);
+  },
+);
+
 it.each(['due', 'next-due', 'any-due'])(
   'the statement %s reads nothing of the index before its floor',
   async (name) => {

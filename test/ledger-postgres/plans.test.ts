@@ -111,7 +111,6 @@ function readsOfSink(plan: Plan): string[] {
 /** Statements that may read deliveries of a sink by its number alone, with the reason. */
 const MAY_READ_SINK: Readonly<Record<string, string>> = {
   'count-idle': 'counts what forgetting a sink would skip',
-  'hurry-deliveries': 'changes what a sink that recovers has pending',
   revive: 'changes what a sink that recovers has refused',
   'sent-pending': 'counts what a new mapping would not apply to',
   'pending-replays': 'counts the pending replays of a sink',

@@ -10,7 +10,8 @@ export type Place = readonly [dueAt: number, deliveryNo: number];
 /** The place before all due deliveries. */
 export const START: Place = [0, 0];
 
-interface Floor {
+/** How far claims have taken what is due at a sink. */
+export interface Floor {
   readonly place: Place;
   /** When a claim last looked from the start, by the monotonic clock. */
   readonly startedMs: number;
@@ -20,8 +21,8 @@ interface Floor {
  * How far the claims of a backlog have taken what is due, by sink. The index still contains the deliveries that were taken, until vacuum removes
  * them, which a long transaction of another program may prevent. A claim that began at the start would walk over all of them.
  *
- * What is due before a floor, because another claim had locked it, a transaction committed late or the claim failed after all, is claimed a second
- * late, and only at a sink with a backlog.
+ * What is due before a floor, because another claim had locked it or a transaction committed late, is claimed a second late, and only at a sink with
+ * a backlog.
  */
 export class ClaimFloors {
   readonly #clock: Clock;
@@ -31,25 +32,24 @@ export class ClaimFloors {
     this.#clock = clock;
   }
 
-  /** Returns the place after which the next claim of a sink looks for due deliveries. */
-  of(sinkNo: number): Place {
+  /** Returns the floor of a sink, from which the next claim looks for due deliveries; undefined if it looks from the start. */
+  of(sinkNo: number): Floor | undefined {
     const floor = this.#floors.get(sinkNo);
-    if (floor && this.#clock.monotonicMs() - floor.startedMs < FROM_FLOOR_MS) return floor.place;
-    this.#floors.delete(sinkNo);
-    return START;
+    return floor && this.#clock.monotonicMs() - floor.startedMs < FROM_FLOOR_MS ? floor : undefined;
   }
 
-  /** Raises the floor of a sink with a backlog to the last of the `found` deliveries before which all were taken. */
-  raise(sinkNo: number, found: readonly DueRow[], taken: ReadonlySet<number>): void {
+  /** Returns the floor of a sink with a backlog, raised to the last of the `found` deliveries before which all were taken. */
+  raised(floor: Floor | undefined, found: readonly DueRow[], taken: ReadonlySet<number>): Floor | undefined {
     const left = found.findIndex((row) => !taken.has(row.delivery_no));
     const last = found.at(left === -1 ? -1 : left - 1);
-    if (!last || left === 0) return;
-    const startedMs = this.#floors.get(sinkNo)?.startedMs ?? this.#clock.monotonicMs();
-    this.#floors.set(sinkNo, { place: [last.next_attempt_at, last.delivery_no], startedMs });
+    if (!last || left === 0) return floor;
+    const startedMs = floor?.startedMs ?? this.#clock.monotonicMs();
+    return { place: [last.next_attempt_at, last.delivery_no], startedMs };
   }
 
-  /** Removes the floor of a sink, so that the next claim looks from the start. */
-  remove(sinkNo: number): void {
-    this.#floors.delete(sinkNo);
+  /** Keeps the floor that a claim has left. Must be called only once the claim is committed: a claim that failed has taken nothing. */
+  keep(sinkNo: number, floor: Floor | undefined): void {
+    if (floor) this.#floors.set(sinkNo, floor);
+    else this.#floors.delete(sinkNo);
   }
 }

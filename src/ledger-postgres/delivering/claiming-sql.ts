@@ -1,6 +1,6 @@
 import type { DueDelivery } from '../../ledger/rules/divide-into-batches.ts';
 import { KEEPS_MAPPING } from '../database/delivery-sql.ts';
-import { type Statement, statement } from '../database/statement.ts';
+import { statement } from '../database/statement.ts';
 import { UNBLOCKED } from './order-sql.ts';
 
 /** A batch whose lease has expired. */
@@ -18,51 +18,37 @@ export interface DueRow extends DueDelivery {
   delivery_no: number;
 }
 
-/**
- * Whether the delivery `d` would be a poor probe: it was refused before, or its event is `erased`, which a destination may refuse because it
- * does not know the lead.
- */
-const INCONCLUSIVE = "(d.refused_at IS NOT NULL OR d.retried_at IS NOT NULL OR d.event = 'erased')";
-
 const BYTES = '(SELECT octet_length(v.raw) FROM _versions v WHERE v.version_no = d.version_no) AS bytes';
+const BATCH = 'b.batch_no, b.created_at, b.lease, b.leased_until, b.holder, b.lost';
 const WAITING = "d.sink_no = $1 AND d.state = 'pending' AND d.batch_no IS NULL";
 
-/** The statements that find the next probe of a held sink. */
-export interface ProbeSql {
-  readonly due: Statement<DueRow>;
-  readonly expired: Statement<BatchRow>;
-}
-
 /** Finds due deliveries after a place in their index, and locks them. Leaves out those that another transaction has locked. */
-const due = (name: string, also = '') =>
-  statement<DueRow>(
-    name,
-    `SELECT d.delivery_no, d.owed_at, d.next_attempt_at, ${BYTES} FROM _deliveries d
-     WHERE ${WAITING} AND (d.next_attempt_at, d.delivery_no) > ($4, $5) AND d.next_attempt_at <= $2 AND ${UNBLOCKED} ${also}
-     ORDER BY d.next_attempt_at, d.delivery_no LIMIT $3 FOR UPDATE OF d SKIP LOCKED`,
-  );
+const DUE = statement<DueRow>(
+  'due',
+  `SELECT d.delivery_no, d.owed_at, d.next_attempt_at, ${BYTES} FROM _deliveries d
+   WHERE ${WAITING} AND (d.next_attempt_at, d.delivery_no) > ($4, $5) AND d.next_attempt_at <= $2 AND ${UNBLOCKED}
+   ORDER BY d.next_attempt_at, d.delivery_no LIMIT $3 FOR UPDATE OF d SKIP LOCKED`,
+);
 
 /** Finds batches whose leases have expired, and locks them. Leaves out those that another transaction has locked. */
-const expired = (name: string, order: string, also = '') =>
-  statement<BatchRow>(
-    name,
-    `SELECT b.batch_no, b.created_at, b.lease, b.leased_until, b.holder, b.lost FROM _batches b
-     WHERE b.sink_no = $1 AND b.leased_until <= $2 ${also} ORDER BY ${order} LIMIT $3 FOR UPDATE OF b SKIP LOCKED`,
-  );
+const OLDEST = statement<BatchRow>(
+  'oldest-expired',
+  `SELECT ${BATCH} FROM _batches b WHERE b.sink_no = $1 AND b.leased_until <= $2 ORDER BY b.batch_no LIMIT $3 FOR UPDATE OF b SKIP LOCKED`,
+);
 
-const DUE = due('due');
-const OLDEST = expired('oldest-expired', 'b.batch_no');
-const PROBES: { readonly conclusive: ProbeSql; readonly any: ProbeSql } = {
-  conclusive: {
-    due: due('due-conclusive', `AND NOT ${INCONCLUSIVE}`),
-    expired: expired(
-      'expired-conclusive',
-      'b.leased_until, b.batch_no',
-      `AND NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.batch_no = b.batch_no AND ${INCONCLUSIVE})`,
-    ),
-  },
-  any: { due: DUE, expired: expired('expired', 'b.leased_until, b.batch_no') },
-};
+/** Locks one due delivery, if it still waits and no other transaction has locked it. */
+const DUE_DELIVERY = statement<DueRow>(
+  'due-delivery',
+  `SELECT d.delivery_no, d.owed_at, d.next_attempt_at, ${BYTES} FROM _deliveries d
+   WHERE d.delivery_no = $3 AND d.sink_no = $1 AND coalesce(d.state, '') = 'pending' AND d.batch_no IS NULL AND d.next_attempt_at <= $2 AND ${UNBLOCKED}
+   FOR UPDATE OF d SKIP LOCKED`,
+);
+
+/** Locks one batch whose lease has expired, if no other transaction has locked it. */
+const EXPIRED_BATCH = statement<BatchRow>(
+  'expired-batch',
+  `SELECT ${BATCH} FROM _batches b WHERE b.batch_no = $3 AND b.sink_no = $1 AND b.leased_until <= $2 FOR UPDATE OF b SKIP LOCKED`,
+);
 
 const NEWEST = statement<DueRow>(
   'due-newest',
@@ -147,7 +133,8 @@ const IN_BATCH = statement<{ delivery_no: number }>(
 export const claimingSql = {
   DUE,
   OLDEST,
-  PROBES,
+  DUE_DELIVERY,
+  EXPIRED_BATCH,
   NEWEST,
   NEXT_DUE,
   ANY_DUE,

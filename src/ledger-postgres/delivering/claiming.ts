@@ -1,37 +1,27 @@
 import type { BatchRef } from '../../leads/delivery.ts';
+import type { SinkHealth } from '../../leads/sink-health.ts';
 import type { ClaimRequest, ClaimResult } from '../../ledger/contract/claim.ts';
-import {
-  afterLosses,
-  batchId,
-  capacityOf,
-  earliest,
-  MAX_BLOCKED,
-  newerThan,
-  newLease,
-  turnsOfNewest,
-} from '../../ledger/rules/batching.ts';
+import { afterLosses, batchId, newLease } from '../../ledger/rules/batching.ts';
 import { toBatches, withoutPartialBatch } from '../../ledger/rules/divide-into-batches.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 import { findSink, lockSink, type Sink } from '../database/sinks.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { ClaimFloors, type Place, START } from './claim-floors.ts';
-import { type BatchRow, claimingSql, type DueRow, type ProbeSql } from './claiming-sql.ts';
+import { type BatchRow, claimingSql, type DueRow } from './claiming-sql.ts';
+import { findDue, leasedOf, type Memory, newestOf, nextClaimAt, roomFor } from './finding-due.ts';
+import type { Probe } from './probing.ts';
 
 const {
   ADD_BATCHES,
   ANY_DUE,
   ASSIGN,
   DELAY,
-  DUE,
+  DUE_DELIVERY,
+  EXPIRED_BATCH,
   EXTEND,
   IN_BATCH,
-  LEASED,
   MARK_MAYBE_ARRIVED,
-  NEWEST,
-  NEXT_DUE,
-  NEXT_LEASE_END,
   OLDEST,
-  PROBES,
   RENEW,
   UNBEGUN,
 } = claimingSql;
@@ -40,6 +30,12 @@ const {
 interface Lease {
   readonly until: number;
   readonly holder: string | null;
+}
+
+/** What a claim has leased, and a function that remembers what the next claim needs. It must be called once the claim is committed. */
+interface Claim {
+  readonly claimed: ClaimResult;
+  readonly keep: () => void;
 }
 
 /** Leases due deliveries as batches. Another claim of the same sink takes other deliveries, as each skips what the other has locked. */
@@ -54,41 +50,54 @@ export class Claiming {
     this.#random = random;
   }
 
-  /** Claims batches of a sink. `holder` is the process that begins their attempts in the same commit; null if the attempts begin later. */
-  async claim(tx: Transaction, request: ClaimRequest, holder: string | null): Promise<ClaimResult> {
+  /**
+   * Claims batches of a sink. Returns undefined if the sink is held and a probe is due: the caller then finds one with `findProbe`, and calls this
+   * again with it.
+   * @param holder the process that begins the attempts of the batches in the same commit; null if the attempts begin later
+   * @param probe what may be the probe; null if nothing may be
+   */
+  async claim(
+    tx: Transaction,
+    request: ClaimRequest,
+    { holder, probe }: { readonly holder: string | null; readonly probe: Probe | null | undefined },
+  ): Promise<Claim | undefined> {
     const found = await findSink(tx, request.sink);
-    if (!found?.active) return { refs: [], nextInMs: undefined };
+    if (!found?.active) return nothing(undefined);
     await extendLeases(tx, found, request);
-    if (found.health.pausedSince) return { refs: [], nextInMs: undefined, health: found.health };
+    if (found.health.pausedSince) return nothing(found.health);
+    if (probe === undefined && isProbeDue(tx, found) && (await roomFor(tx, found, request)) > 0)
+      return undefined;
     // Of a held sink there is one probe at a time, whichever process claims it.
     const sink = found.health.heldSince ? await lockSink(tx, found.sinkNo) : found;
     const lease = { holder, until: tx.now + (request.beginForMs ?? request.leaseMs) };
     const room = await roomFor(tx, sink, request);
+    const memory = this.#memoryOf(sink);
     const claimBatches = () =>
-      sink.health.heldSince ? this.#probe(tx, sink, lease) : this.#due(tx, sink, { request, room, lease });
+      sink.health.heldSince
+        ? this.#probe(tx, sink, lease, probe ?? null)
+        : this.#due(tx, sink, { request, room, lease, memory });
     const refs = room > 0 ? await claimBatches() : [];
-    const nextAt = await nextClaimAt(tx, sink, request, this.#floors.of(sink.sinkNo));
-    return { refs, nextInMs: nextAt && Math.max(0, nextAt - tx.now), health: sink.health };
+    const nextAt = await nextClaimAt(tx, sink, request, memory.floor?.place ?? START);
+    const nextInMs = nextAt && Math.max(0, nextAt - tx.now);
+    return { claimed: { refs, nextInMs, health: sink.health }, keep: () => this.#keep(sink, memory) };
   }
 
-  /**
-   * Claims the probe of a held sink: one batch whose lease has expired, or the lead that is due first. Prefers deliveries whose outcome
-   * would be conclusive, because a sink that works may still refuse a lead that was refused before.
-   */
-  async #probe(tx: Transaction, sink: Sink, lease: Lease): Promise<BatchRef[]> {
-    if (tx.now < (sink.health.probeAt?.getTime() ?? tx.now)) return [];
-    const refs = await this.#probeBy(tx, sink, lease, PROBES.conclusive);
-    return refs.length > 0 ? refs : this.#probeBy(tx, sink, lease, PROBES.any);
+  #memoryOf({ sinkNo }: Sink): Memory {
+    return { floor: this.#floors.of(sinkNo), turns: this.#turns.get(sinkNo) ?? 0 };
   }
 
-  async #probeBy(tx: Transaction, sink: Sink, lease: Lease, { due, expired }: ProbeSql): Promise<BatchRef[]> {
-    const [lead] = await tx.rows(due, [sink.sinkNo, tx.now, 1, ...START]);
-    const batches = await tx.rows(expired, [sink.sinkNo, tx.now, 1]);
-    const [first] = batches;
-    // Takes the lead or batch that has waited longest, so that a lead that always fails cannot prevent others from being the probe.
-    if (lead && (!first || lead.next_attempt_at < first.leased_until))
-      return this.#makeBatches(tx, sink, [[lead]], lease);
-    return this.#renew(tx, sink, batches, lease);
+  #keep({ sinkNo }: Sink, { floor, turns }: Memory): void {
+    this.#floors.keep(sinkNo, floor);
+    this.#turns.set(sinkNo, turns);
+  }
+
+  /** Claims the probe of a held sink, unless it is not due any more. */
+  async #probe(tx: Transaction, sink: Sink, lease: Lease, probe: Probe | null): Promise<BatchRef[]> {
+    if (!probe || !isProbeDue(tx, sink)) return [];
+    const asked = [sink.sinkNo, tx.now, probe.no];
+    if (probe.kind === 'batch') return this.#renew(tx, sink, await tx.rows(EXPIRED_BATCH, asked), lease);
+    const leads = await tx.rows(DUE_DELIVERY, asked);
+    return this.#makeBatches(tx, sink, leads.length > 0 ? [leads] : [], lease);
   }
 
   async #due(
@@ -98,55 +107,31 @@ export class Claiming {
       request,
       room,
       lease,
-    }: { readonly request: ClaimRequest; readonly room: number; readonly lease: Lease },
+      memory,
+    }: {
+      readonly request: ClaimRequest;
+      readonly room: number;
+      readonly lease: Lease;
+      readonly memory: Memory;
+    },
   ): Promise<BatchRef[]> {
     // Expired batches come first: a former probe became due later than the deliveries that were not tried in the meantime.
     const expired = await tx.rows(OLDEST, [sink.sinkNo, tx.now, room]);
     const most = room * request.max;
     // One delivery more than the window can take shows that there is a backlog, so the limit is one higher.
-    const due = await this.#findDue(tx, sink, most - expired.length * request.max + 1);
+    const due = await findDue(tx, sink, memory, most - expired.length * request.max + 1);
     const hasBacklog = due.length + expired.length * request.max > most;
     const since = due[0]?.next_attempt_at;
     const newest =
-      hasBacklog && since !== undefined ? await this.#newest(tx, sink, { room, since, request }) : [];
+      hasBacklog && since !== undefined ? await newestOf(tx, sink, { room, since, request, memory }) : [];
     const taken = new Set(newest.flat().map((row) => row.delivery_no));
     const renewed = await this.#renew(tx, sink, expired.slice(0, room - newest.length), lease);
     const left = due.slice(0, most).filter((row) => !taken.has(row.delivery_no));
     const oldest = toBatches(withoutPartialBatch(left, request, tx.now), request.max);
     const made = [...newest, ...oldest].slice(0, room - renewed.length);
-    if (hasBacklog) this.#floors.raise(sink.sinkNo, due, new Set(made.flat().map((row) => row.delivery_no)));
+    const takenNow = new Set(made.flat().map((row) => row.delivery_no));
+    if (hasBacklog) memory.floor = this.#floors.raised(memory.floor, due, takenNow);
     return [...renewed, ...(await this.#makeBatches(tx, sink, made, lease))];
-  }
-
-  /** Finds due deliveries from the floor of the sink or, if those are too few, from the start. */
-  async #findDue(tx: Transaction, { sinkNo }: Sink, most: number): Promise<DueRow[]> {
-    const floor = this.#floors.of(sinkNo);
-    const found = await tx.rows(DUE, [sinkNo, tx.now, most, ...floor]);
-    if (found.length === most || floor === START) return found;
-    this.#floors.remove(sinkNo);
-    return tx.rows(DUE, [sinkNo, tx.now, most, ...START]);
-  }
-
-  /**
-   * Returns batches of the newest due leads, so that a backlog, whose oldest delivery became due at `since`, does not delay them. Leads that do
-   * not fill a batch wait as usual.
-   */
-  async #newest(
-    tx: Transaction,
-    { sinkNo }: Sink,
-    {
-      room,
-      since,
-      request,
-    }: { readonly room: number; readonly since: number; readonly request: ClaimRequest },
-  ): Promise<DueRow[][]> {
-    const { window, max } = request;
-    const { turns, next } = turnsOfNewest(this.#turns.get(sinkNo) ?? 0, room, window);
-    this.#turns.set(sinkNo, next);
-    if (turns === 0) return [];
-    const most = turns * max;
-    const rows = await tx.rows(NEWEST, [sinkNo, tx.now, most + MAX_BLOCKED, most]);
-    return toBatches(withoutPartialBatch(newerThan(rows, since), request, tx.now), max).slice(0, turns);
   }
 
   async #makeBatches(
@@ -250,8 +235,20 @@ export class Claiming {
     const isDueAfter = async (place: Place) =>
       (await tx.first(ANY_DUE, [sink.sinkNo, tx.now, ...place]))?.due === true;
     const floor = this.#floors.of(sink.sinkNo);
-    return { inFlight, due: (await isDueAfter(floor)) || (floor !== START && (await isDueAfter(START))) };
+    return {
+      inFlight,
+      due: (floor !== undefined && (await isDueAfter(floor.place))) || (await isDueAfter(START)),
+    };
   }
+}
+
+function nothing(health: SinkHealth | undefined): Claim {
+  return { claimed: { refs: [], nextInMs: undefined, health }, keep: () => undefined };
+}
+
+/** Whether a sink is held and may be probed now. */
+function isProbeDue(tx: Transaction, { health }: Sink): boolean {
+  return health.heldSince !== undefined && tx.now >= (health.probeAt?.getTime() ?? tx.now);
 }
 
 async function extendLeases(
@@ -261,34 +258,4 @@ async function extendLeases(
 ): Promise<void> {
   if (!activeLeases || activeLeases.leases.length === 0) return;
   await tx.run(EXTEND, [sinkNo, tx.now, tx.now + activeLeases.leaseMs, activeLeases.leases]);
-}
-
-async function leasedOf(tx: Transaction, { sinkNo }: Sink): Promise<number> {
-  return (await tx.first(LEASED, [sinkNo, tx.now]))?.leased ?? 0;
-}
-
-/** Returns how many batches a claim may return; zero or negative if none. */
-async function roomFor(tx: Transaction, sink: Sink, request: ClaimRequest): Promise<number> {
-  return Math.min(
-    capacityOf(sink, request) - (await leasedOf(tx, sink)),
-    request.most ?? Number.POSITIVE_INFINITY,
-  );
-}
-
-/**
- * Returns when the next claim may return a batch, in ms since 1970. If the window is full, that is when the first lease expires. An attempt
- * that ends earlier triggers a claim itself.
- */
-async function nextClaimAt(
-  tx: Transaction,
-  sink: Sink,
-  request: ClaimRequest,
-  floor: Place,
-): Promise<number | undefined> {
-  const { heldSince, probeAt } = sink.health;
-  if (heldSince && probeAt && probeAt.getTime() > tx.now) return probeAt.getTime();
-  const leaseEnd = (await tx.first(NEXT_LEASE_END, [sink.sinkNo, tx.now]))?.at;
-  if ((await roomFor(tx, sink, request)) <= 0) return leaseEnd ?? undefined;
-  const due = await tx.first(NEXT_DUE, [sink.sinkNo, heldSince ? 0 : request.waitMs, ...floor]);
-  return earliest(leaseEnd, due?.at);
 }

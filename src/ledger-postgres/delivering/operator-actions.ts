@@ -9,6 +9,10 @@ import type { Transaction } from '../database/transaction.ts';
 import { lockDeliveries } from './lock-deliveries.ts';
 import { OVERTAKEN } from './order-sql.ts';
 import { recordHolds } from './sink-activity.ts';
+import { someBatches } from './some-batches.ts';
+
+/** Maximum number of deliveries that one transaction makes due before a probe, except that it takes whole batches. */
+const HURRY_CHUNK = 1_000;
 
 /** A delivery that an action changes, as it was before. */
 interface ChangedRow {
@@ -82,16 +86,42 @@ export async function pause(tx: Transaction, name: string, reason: string): Prom
   return true;
 }
 
-/** Ends a pause, and makes the next probe of a held sink due now. Returns false if there is no such sink. */
-export async function resume(tx: Transaction, name: string): Promise<boolean> {
+/**
+ * Makes one step of ending a pause, after which the next probe of a held sink is due. What waits for the probe becomes due first, so that one of it
+ * can be the probe, and in parts, without a lock on the sink. Until the last step, the sink stays paused or held, so that claims in between leave it
+ * alone. Returns `undefined` if there is no such sink, and whether this was the last step.
+ */
+export async function resume(tx: Transaction, name: string): Promise<boolean | undefined> {
   const found = await findSink(tx, name);
-  if (!found) return false;
-  const { heldSince, probeAt } = found.health;
-  // Deliveries that wait for the next probe become due with it, so that one of them can be the probe.
-  if (heldSince && probeAt) await tx.run(HURRY_BATCHES, [tx.now, found.sinkNo, probeAt.getTime()]);
+  if (!found) return undefined;
+  if (await hurry(tx, found)) return false;
   const sink = await lockSink(tx, found.sinkNo);
-  if (heldSince && probeAt) await tx.run(HURRY, [tx.now, found.sinkNo, probeAt.getTime()]);
+  // A settlement may have put off other deliveries until the next probe.
+  const { heldSince, probeAt } = sink.health;
+  if (
+    heldSince &&
+    probeAt &&
+    (await tx.rows(WAITING, [sink.sinkNo, tx.now, probeAt.getTime(), 1])).length > 0
+  )
+    return false;
   await setHealth(tx, sink, resumed(sink.health, new Date(tx.now)));
+  return true;
+}
+
+/** Makes one chunk of what waits for the next probe of a held sink due now. Returns false if nothing waits. */
+async function hurry(tx: Transaction, { sinkNo, health }: Sink): Promise<boolean> {
+  const { heldSince, probeAt } = health;
+  if (!heldSince || !probeAt) return false;
+  const waiting = [sinkNo, tx.now, probeAt.getTime(), HURRY_CHUNK];
+  const batches = (await tx.rows(WAITING_BATCHES, waiting)).map(({ batch_no }) => batch_no);
+  if (batches.length > 0) {
+    await tx.run(HURRY_BATCHES, [tx.now, batches]);
+    await tx.run(HURRY_BATCHED, [tx.now, batches, probeAt.getTime()]);
+    return true;
+  }
+  const deliveries = (await tx.rows(WAITING, waiting)).map(({ delivery_no }) => delivery_no);
+  if (deliveries.length === 0) return false;
+  await tx.run(HURRY, [tx.now, deliveries, probeAt.getTime()]);
   return true;
 }
 
@@ -148,11 +178,28 @@ const WAKE = statement(
   'wake-batches',
   'UPDATE _batches SET leased_until = $1 WHERE batch_no = ANY ($2::bigint[]) AND lease = 0',
 );
+/** Finds deliveries in no batch that wait until a time. */
+const WAITING = statement<{ delivery_no: number }>(
+  'waiting-for-probe',
+  `SELECT delivery_no FROM _deliveries WHERE sink_no = $1 AND state = 'pending' AND batch_no IS NULL AND next_attempt_at > $2 AND next_attempt_at <= $3
+   ORDER BY next_attempt_at, delivery_no LIMIT $4`,
+);
 const HURRY = statement(
   'hurry-deliveries',
-  `UPDATE _deliveries SET next_attempt_at = $1 WHERE sink_no = $2 AND state = 'pending' AND next_attempt_at > $1 AND next_attempt_at <= $3`,
+  `UPDATE _deliveries SET next_attempt_at = $1 WHERE delivery_no = ANY (ARRAY(SELECT d.delivery_no FROM _deliveries d
+     WHERE d.delivery_no = ANY ($2::bigint[]) AND coalesce(d.state, '') = 'pending' AND d.batch_no IS NULL AND d.next_attempt_at > $1 AND d.next_attempt_at <= $3
+     ORDER BY d.delivery_no FOR UPDATE))`,
+);
+/** Finds batches without a lease that wait until a time, and locks them. */
+const WAITING_BATCHES = statement<{ batch_no: number }>(
+  'batches-waiting-for-probe',
+  someBatches('b.sink_no = $1 AND b.lease = 0 AND b.leased_until > $2 AND b.leased_until <= $3', '$4'),
 );
 const HURRY_BATCHES = statement(
   'hurry-batches',
-  'UPDATE _batches SET leased_until = $1 WHERE sink_no = $2 AND lease = 0 AND leased_until > $1 AND leased_until <= $3',
+  'UPDATE _batches SET leased_until = $1 WHERE batch_no = ANY ($2::bigint[])',
+);
+const HURRY_BATCHED = statement(
+  'hurry-batched',
+  'UPDATE _deliveries SET next_attempt_at = $1 WHERE batch_no = ANY ($2::bigint[]) AND next_attempt_at > $1 AND next_attempt_at <= $3',
 );
