@@ -163,6 +163,14 @@ export const TIMETABLE: readonly WorldEvent[] = [
     happen: (world) => world.logIn(),
   },
   {
+    minute: 38,
+    what: 'the folders of the export and the backup cannot be written to',
+    happen: (world) => {
+      world.blockExports(true);
+      world.blockBackups(true);
+    },
+  },
+  {
     minute: 39,
     what: 'PostgreSQL stops',
     happen: ({ destinations }) => destinations.stopPostgres(),
@@ -176,14 +184,14 @@ export const TIMETABLE: readonly WorldEvent[] = [
   },
   {
     minute: 42,
-    what: 'the folder of the export cannot be written to',
-    happen: (world) => world.blockExports(true),
+    what: 'by now, the export has been due',
+    happen: () => undefined,
     trouble: { code: 'export_fails', about: 'report' },
   },
   {
     minute: 43,
-    what: 'the folder of the backup cannot be written to',
-    happen: (world) => world.blockBackups(true),
+    what: 'by now, the backup has been due',
+    happen: () => undefined,
     trouble: { code: 'backup_fails', about: 'safe' },
   },
   {
