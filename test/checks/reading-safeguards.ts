@@ -11,6 +11,22 @@ export const readingSafeguards: readonly Safeguard[] = [
     tests: ['test/ledger/sqlite-ledger.test.ts', 'test/ledger', 'test/faults/killed/killed.test.ts'],
   },
   {
+    name: 'a poll that records again, because other work of its commit failed, counts each lead once',
+    without: 'a poll reports more leads than it recorded, and treats new ones as repeats within the listing',
+    file: 'src/ledger/recording/recording.ts',
+    text: '        undo();\n        const now',
+    instead: '        const now',
+    tests: ['test/ledger/sqlite-faults.test.ts'],
+  },
+  {
+    name: 'dispatch hears of leads before the commit that records them',
+    without: 'a new lead waits for two commits before it is sent',
+    file: 'src/daemon/joints/poll.ts',
+    text: '    onOwed();\n    const recorded = await recording;',
+    instead: '    const recorded = await recording;',
+    tests: ['test/daemon/joints/polling.test.ts'],
+  },
+  {
     name: 'the ledger records a block before the poll compares the next one',
     without: 'if a lead occurs twice in a listing, its older content may be recorded',
     file: 'src/daemon/joints/poll.ts',
