@@ -24,9 +24,13 @@ const PROGRAMS = [
  */
 const BUNDLED = /^(commander|node-cron|yaml|zod|@oxc-project\/runtime)(\/|$)/;
 
+/** Node's modules that take a millisecond or more to load, and that a short command does not use. */
+const LOADED_WHEN_CALLED = ['node:child_process', 'node:crypto', 'node:http'];
+
 /**
  * Loads Node's built-in modules without import statements. For an import statement, Node reads every property of the module, and some
- * properties load further modules: `import … from 'node:http'` loads all of undici, because of `http.WebSocket`.
+ * properties load further modules: `import … from 'node:http'` loads all of undici, because of `http.WebSocket`. A function of
+ * `LOADED_WHEN_CALLED` loads its module at the first call.
  */
 const builtinsWithoutImport: Plugin = {
   name: 'builtins-without-import',
@@ -36,12 +40,25 @@ const builtinsWithoutImport: Plugin = {
       (statement, whole, parts, module) => {
         if (!isBuiltin(module)) return statement;
         const names = [whole, parts?.replaceAll(' as ', ': ')].filter((name) => name !== undefined);
-        return names
-          .map((name) => `const ${name} = globalThis.process.getBuiltinModule("${module}");`)
-          .join('\n');
+        return names.map((name) => `const ${name} = ${loaded(module, name)};`).join('\n');
       },
     ),
 };
+
+/** Returns the expression whose value is assigned to `names`: the name of a whole module, or a pattern such as `{ spawn, fork: fork$1 }`. */
+function loaded(module: string, names: string): string {
+  const load = `globalThis.process.getBuiltinModule("${module}")`;
+  if (!LOADED_WHEN_CALLED.includes(module)) return load;
+  if (!names.startsWith('{')) return `new Proxy({}, { get: (_, name) => ${load}[name] })`;
+  const exported = names
+    .replaceAll(/[{}\s]/g, '')
+    .split(',')
+    .map((name) => name.split(':')[0]);
+  const isFunction = (name = '') =>
+    /^[a-z]/.test(name) && typeof Object(process.getBuiltinModule(module))[name] === 'function';
+  if (!exported.every(isFunction)) return load;
+  return `{ ${exported.map((name) => `${name}: (...words) => ${load}.${name}(...words)`).join(', ')} }`;
+}
 
 /**
  * Bundles src/ into a folder, as JavaScript, so that a start reads a few files instead of seven hundred. All files are in one folder,

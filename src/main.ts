@@ -1,6 +1,6 @@
 import { commandLine } from './cli/command-line.ts';
 
-const { stdout, stderr, stdin, env, argv } = process;
+const { stdout, stderr, argv } = process;
 
 let writeFailed = false;
 stdout.on('error', reportWriteError);
@@ -10,7 +10,7 @@ process.on('exit', () => {
   if (writeFailed) process.exitCode = 1;
 });
 
-process.exitCode = await commandLine(argv.slice(2), { stdout, stderr, stdin, env });
+process.exitCode = await commandLine(argv.slice(2), process);
 // Wait until the reader of a pipe (`| less`) has taken the output.
 await new Promise((written) => stdout.write('', written));
 // The process normally ends by itself now. The timer ends it even if a system call hangs, for example on a network mount.

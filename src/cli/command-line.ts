@@ -17,7 +17,18 @@ export async function commandLine(
   given: Streams & Partial<Surroundings>,
 ): Promise<number> {
   const stderr = asTypedTo(given.stderr, given.env);
-  const surroundings = { clock: systemClock, random: Math.random, ...given, stderr };
+  const { clock = systemClock, random = Math.random, stdout, env } = given;
+  const surroundings: Surroundings = {
+    clock,
+    random,
+    stdout,
+    stderr,
+    // Node loads the modules of a stream when `process.stdin` is read first, and most commands do not read it.
+    get stdin() {
+      return given.stdin;
+    },
+    env,
+  };
   let exitCode: number = ExitCode.done;
   try {
     arm(surroundings.env['LEADSYNC_FAILPOINTS']);

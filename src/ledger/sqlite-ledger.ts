@@ -4,6 +4,7 @@ import type { Clock, Random } from '../platform/time/clock.ts';
 import type { Ledger } from './contract/ledger.ts';
 import { toLedgerError } from './contract/ledger-error.ts';
 import type { Opening } from './contract/ledger-upkeep.ts';
+import { compilingLate } from './database/late-statements.ts';
 import { LedgerAccess } from './database/ledger-access.ts';
 import { connect, prepareFile, renewIdOfCopy, requireFile } from './database/ledger-file.ts';
 import { removeLeftovers } from './database/leftover-files.ts';
@@ -36,6 +37,8 @@ export interface LedgerOptions {
    * batches.
    */
   readonly holder?: string;
+  /** Whether to compile a statement when it is first executed: for a short command, which executes few of them. Default: when the ledger is opened. */
+  readonly compilesLate?: boolean;
   /** Opens the file. Tests replace it to keep the connection, so that they can simulate a full disk. */
   readonly connect?: (file: string) => Database.Database;
 }
@@ -51,7 +54,8 @@ export function openEngine(options: LedgerOptions): LedgerEngine {
   if (!create) requireFile(file);
   let db: Database.Database | undefined;
   try {
-    db = (options.connect ?? connect)(file);
+    const opened = (options.connect ?? connect)(file);
+    db = options.compilesLate ? compilingLate(opened) : opened;
     // Before anything else, because a file that is not a ledger must not be changed.
     if (create) recognise(db);
     else requireCurrentSchema(db);

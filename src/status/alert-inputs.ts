@@ -62,6 +62,6 @@ export interface ObservedSink {
   readonly batchWaitMs: number;
   /** Times that recent new leads took from being owed to being delivered, in ms. */
   readonly recentMs: readonly number[];
-  /** The options of the configuration that hold secrets. */
-  readonly secrets?: readonly SecretOption[] | undefined;
+  /** Returns the options of the configuration that hold secrets. */
+  readonly secrets?: () => readonly SecretOption[] | undefined;
 }

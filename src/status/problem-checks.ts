@@ -30,8 +30,8 @@ interface SinkFacts {
   readonly health: SinkHealth;
   readonly pending: number;
   readonly dead: number;
-  /** The configuration options that hold secrets, including those of other sinks; undefined if they are not known. */
-  readonly secrets?: readonly SecretOption[] | undefined;
+  /** Returns the configuration options that hold secrets, including those of other sinks; undefined if they are not known. */
+  readonly secrets?: (() => readonly SecretOption[] | undefined) | undefined;
 }
 
 /** Length of a hold, in ms, up to which it is a warning, because most holds of this length end by themselves. */
@@ -53,7 +53,7 @@ export function heldSink({ name, health, pending, secrets }: SinkFacts, options:
   const fix = heldReason?.startsWith(MAPPING_FAILS)
     ? `Correct the mapping, then ${command('reload')}` // the reason names the expression
     : heldStatus === 401 || heldStatus === 403
-      ? fixCredentials(name, secrets ?? [], options)
+      ? fixCredentials(name, secrets?.() ?? [], options)
       : 'Fix the destination';
   return problem(
     'sink_held',

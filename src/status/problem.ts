@@ -55,8 +55,8 @@ export interface ProblemContext extends TextOptions {
   /** Whether deliveries travel, or can travel, through Redis. */
   readonly queued: boolean;
   readonly exports: readonly ExportView[];
-  /** The options that hold secrets; undefined if they are not known because the configuration has faults. */
-  readonly secrets?: readonly SecretOption[] | undefined;
+  /** Returns the options that hold secrets; undefined if they are not known because the configuration has faults. Called only for a text that needs them. */
+  readonly secrets?: () => readonly SecretOption[] | undefined;
   readonly disk?: DiskSpace | undefined;
   /** When leadsync found that the ledger is a copy or was restored from a backup. */
   readonly restoredAt?: Date | undefined;

@@ -86,7 +86,7 @@ test.each([
   'a sink that answers %i names the options that hold its secrets, if they may be at fault: %s',
   (heldStatus, nextStep, secrets) => {
     const health = { ...HEALTHY, heldSince: NOW, heldReason: `It answered ${heldStatus}.`, heldStatus };
-    const sink = aSink({ health, pending: 3, secrets });
+    const sink = aSink({ health, pending: 3, secrets: () => secrets });
     const [alert] = evaluateConditions(anObservation({ sinks: [sink] }), NAMES, DEFAULTS).flatMap(
       ({ condition, state }) => (condition === 'sink_held' && typeof state === 'object' ? [state.next] : []),
     );
@@ -112,7 +112,7 @@ test.each([
       stale: undefined,
       queued: false,
       exports: [],
-      secrets,
+      secrets: () => secrets,
       namesOrigins: true,
       command: commandInText,
     });

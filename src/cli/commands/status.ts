@@ -135,7 +135,7 @@ async function readStatus(options: GlobalOptions, surroundings: Surroundings) {
     disk: await diskSpace(config),
     restoredAt: known.restoredAt,
     queued: config.queue.redis !== undefined,
-    secrets: secretsOf(config, options, surroundings),
+    secrets: () => secretsOf(config, options, surroundings),
     namesOrigins: true,
     command: commandFormatter(options, surroundings),
     columns: widthOf(surroundings),

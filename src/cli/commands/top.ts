@@ -1,4 +1,4 @@
-import { filesOf, type LedgerConfig } from '../../config/contract/config.ts';
+import { filesOf, type LedgerConfig, type SecretOption } from '../../config/contract/config.ts';
 import { ConfigError, formatFault } from '../../config/contract/config-error.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
@@ -122,7 +122,7 @@ class Watch {
   readonly #options: GlobalOptions;
   readonly #surroundings: Surroundings;
   #config: LedgerConfig;
-  #secrets: ProblemContext['secrets'];
+  #secrets: readonly SecretOption[] | undefined;
   #ledger: Ledger | undefined;
   #holder: RunningDaemon = NOT_RUNNING;
   #read: Read = { sources: [], sinks: [], attempts: [], status: undefined };
@@ -192,7 +192,7 @@ class Watch {
       now,
       ...this.#holder,
       exports: this.#exports,
-      secrets: this.#secrets,
+      secrets: () => this.#secrets,
       namesOrigins: true,
       disk: this.#disk,
       restoredAt: this.#read.status?.restoredAt,

@@ -59,7 +59,7 @@ export async function overviewOf(
     stale: state().stale,
     queued: config.queue.redis !== undefined,
     exports,
-    secrets: config.secrets,
+    secrets: () => config.secrets,
     namesOrigins: may('configuration'),
     disk,
     restoredAt: status.restoredAt,

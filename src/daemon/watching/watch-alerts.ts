@@ -116,7 +116,7 @@ class Observer {
     const { config } = this.#parts.current;
     return enabledSinks(config).flatMap(({ name, batch }) => {
       const known = vitals.sinks.find(({ sink }) => sink === name);
-      return known ? [{ ...known, name, batchWaitMs: batch.waitMs, secrets: config.secrets }] : [];
+      return known ? [{ ...known, name, batchWaitMs: batch.waitMs, secrets: () => config.secrets }] : [];
     });
   }
 

@@ -130,6 +130,7 @@ export async function openConfiguredLedger(config: LedgerConfig, parts: LedgerPa
     ...parts,
     file: ledgerFile(config.dataDir),
     judge: judgeBy(policyNamed, parts.random),
+    compilesLate: true,
   });
 }
 
