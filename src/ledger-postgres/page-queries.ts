@@ -1,7 +1,7 @@
 import type { LedgerPages } from '../ledger/contract/ledger-pages.ts';
 import { cursorOf, orderOf } from '../ledger/rules/keyset-page.ts';
 import type { Transaction } from './database/transaction.ts';
-import { countDeliveries, countDue, deliveriesPage } from './queries/deliveries.ts';
+import { countDeliveries, countDue, deliveriesPage } from './queries/delivery-list.ts';
 import { findLeads } from './queries/find-leads.ts';
 import { leadContent, leadHistory } from './queries/lead-history.ts';
 import { countLeads, leadsPage } from './queries/lead-list.ts';

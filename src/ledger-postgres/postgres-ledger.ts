@@ -23,7 +23,7 @@ import { personsOf } from './postgres-persons.ts';
 import { feed, feedCursor } from './queries/change-feed.ts';
 import { deliveredLeads, leadsAtSink } from './queries/comparing.ts';
 import { databaseStats } from './queries/database-stats.ts';
-import { countDue, newestDeliveries } from './queries/deliveries.ts';
+import { countDue, newestDeliveries } from './queries/delivery-list.ts';
 import { findLeads } from './queries/find-leads.ts';
 import { polledHours } from './queries/polled-hours.ts';
 import { newestContents, recentAttempts } from './queries/recent.ts';

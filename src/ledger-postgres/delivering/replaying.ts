@@ -6,7 +6,7 @@ import { leftOutEvent, type NewestVersion } from '../../ledger/rules/superseding
 import { findSink, getSink, type Sink } from '../database/sinks.ts';
 import { texts, type Value } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { deliveryNumbers } from '../queries/deliveries.ts';
+import { deliveryNumbers } from '../queries/delivery-list.ts';
 import { LeadDeliveries } from './lead-deliveries.ts';
 import { type CurrentLead, replayingSql } from './replaying-sql.ts';
 import { NewestContent } from './superseding.ts';

@@ -2,7 +2,7 @@ import type { ActionFilter, SelectedState } from '../../ledger/contract/ledger-q
 import { FROM_NEWEST } from '../../ledger/rules/keyset-page.ts';
 import { selectedBy } from '../../ledger/rules/selecting.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { deliveryNumbers } from '../queries/deliveries.ts';
+import { deliveryNumbers } from '../queries/delivery-list.ts';
 
 /** Maximum numbers of deliveries and of ids in one part. */
 const PART = 500;

@@ -8,7 +8,7 @@ import type {
 } from '../../ledger/contract/page-rows.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { deliveriesOfLead } from './deliveries.ts';
+import { deliveriesOfLead } from './delivery-list.ts';
 import { leadRows } from './lead-rows.ts';
 
 /** Maximum number of versions returned for a lead; the newest are returned. Hardly any lead has more. */

@@ -13,7 +13,7 @@ import { DELIVERY_ID } from '../database/delivery-sql.ts';
 import { countedSinks } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { MAX_OF_ONE_LEAD, newestDeliveries } from './deliveries.ts';
+import { MAX_OF_ONE_LEAD, newestDeliveries } from './delivery-list.ts';
 
 /** Returns the history of a lead, in chronological order. */
 export async function trace(tx: Transaction, lead: LeadId, source?: string): Promise<TraceEntry[]> {

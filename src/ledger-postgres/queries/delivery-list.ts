@@ -12,7 +12,7 @@ import { MAX_SEARCHED, sentUnder } from '../../ledger/rules/webhook-batch.ts';
 import { isBatchWebhookId } from '../../platform/text/webhook-id.ts';
 import { texts, type Value } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { COUNT_DUE, COUNT_LISTED, DELIVERIES, LISTED, OF_LEAD, SENT } from './deliveries-sql.ts';
+import { COUNT_DUE, COUNT_LISTED, DELIVERIES, LISTED, OF_LEAD, SENT } from './delivery-list-sql.ts';
 import { readPage } from './keyset-page.ts';
 
 /** Maximum number of deliveries listed for one lead; the newest are listed. Hardly any lead has more. */
