@@ -7,7 +7,7 @@ import { leadContent, leadHistory } from './queries/lead-history.ts';
 import { countLeads, leadsPage } from './queries/lead-list.ts';
 import { newLeads, services, speeds } from './queries/new-leads.ts';
 import { countPolls, pollsPage } from './queries/poll-list.ts';
-import { countRejected, rejectedPage, rejectedText } from './queries/rejected.ts';
+import { countRejected, rejectedPage, rejectedText } from './queries/rejected-list.ts';
 import { attemptTotals, failureReasons, sinkActivity } from './queries/sink-activity.ts';
 import { status } from './queries/status.ts';
 import { upcoming } from './queries/upcoming.ts';

@@ -27,7 +27,7 @@ import { countDue, newestDeliveries } from './queries/delivery-list.ts';
 import { findLeads } from './queries/find-leads.ts';
 import { polledHours } from './queries/polled-hours.ts';
 import { newestContents, recentAttempts } from './queries/recent.ts';
-import { rejected, rejectedText } from './queries/rejected.ts';
+import { rejected, rejectedText } from './queries/rejected-list.ts';
 import { failureReasons, sinkActivity } from './queries/sink-activity.ts';
 import { backlog, lastPolls, status } from './queries/status.ts';
 import { trace } from './queries/trace.ts';
