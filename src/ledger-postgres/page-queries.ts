@@ -9,7 +9,7 @@ import { newLeads, services, speeds } from './queries/new-leads.ts';
 import { countPolls, pollsPage } from './queries/poll-list.ts';
 import { countRejected, rejectedPage, rejectedText } from './queries/rejected-list.ts';
 import { attemptTotals, failureReasons, sinkActivity } from './queries/sink-activity.ts';
-import { status } from './queries/status.ts';
+import { status } from './queries/status-queries.ts';
 import { upcoming } from './queries/upcoming.ts';
 
 /** The queries of the pages and the API, each in the transaction that it is given. */

@@ -30,7 +30,7 @@ import { polledHours } from './queries/polled-hours.ts';
 import { newestContents, recentAttempts } from './queries/recent.ts';
 import { rejected, rejectedText } from './queries/rejected-list.ts';
 import { failureReasons, sinkActivity } from './queries/sink-activity.ts';
-import { backlog, lastPolls, status } from './queries/status.ts';
+import { backlog, lastPolls, status } from './queries/status-queries.ts';
 import { sentPending, upcoming } from './queries/upcoming.ts';
 import { vitals } from './queries/vitals.ts';
 import { Polls } from './recording/polls.ts';

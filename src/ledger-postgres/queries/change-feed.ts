@@ -11,7 +11,7 @@ import { DELIVERY_ID } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { historyOf, requireHistoryOf } from './feed-history.ts';
-import { type RawPoll, toPollRow } from './status.ts';
+import { type RawPoll, toPollRow } from './status-queries.ts';
 
 /** Returns the cursor at the present end of the change feed. */
 export async function feedCursor(tx: Transaction): Promise<FeedCursor> {

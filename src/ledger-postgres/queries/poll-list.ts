@@ -6,7 +6,7 @@ import { type Cursor, countOf, FROM_NEWEST, inEachOrder } from '../../ledger/rul
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { readPage } from './keyset-page.ts';
-import { sourceStatuses } from './status.ts';
+import { sourceStatuses } from './status-queries.ts';
 
 /** Maximum number of polls that are read to count those with a result that depends on the listing. */
 const MAX_READ_FOR_COUNT = 5_000;

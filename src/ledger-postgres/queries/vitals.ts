@@ -3,7 +3,7 @@ import { dateOf } from '../../ledger/rules/delivery-rows.ts';
 import { IS_NEW_LEAD } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { status } from './status.ts';
+import { status } from './status-queries.ts';
 
 /** Number of the newest deliveries of all sinks among which delivery times are measured. */
 const NEWEST_DELIVERIES = 5_000;
