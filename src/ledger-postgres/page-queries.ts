@@ -8,7 +8,7 @@ import { countLeads, leadsPage } from './queries/lead-list.ts';
 import { newLeads, services, speeds } from './queries/new-leads.ts';
 import { countPolls, pollsPage } from './queries/poll-list.ts';
 import { countRejected, rejectedPage, rejectedText } from './queries/rejected-list.ts';
-import { attemptTotals, failureReasons, sinkActivity } from './queries/sink-activity.ts';
+import { attemptTotals, failureReasons, sinkActivity } from './queries/sink-activity-queries.ts';
 import { status } from './queries/status-queries.ts';
 import { upcoming } from './queries/upcoming.ts';
 

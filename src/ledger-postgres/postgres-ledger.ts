@@ -29,7 +29,7 @@ import { trace } from './queries/lead-trace.ts';
 import { polledHours } from './queries/polled-hours.ts';
 import { newestContents, recentAttempts } from './queries/recent.ts';
 import { rejected, rejectedText } from './queries/rejected-list.ts';
-import { failureReasons, sinkActivity } from './queries/sink-activity.ts';
+import { failureReasons, sinkActivity } from './queries/sink-activity-queries.ts';
 import { backlog, lastPolls, status } from './queries/status-queries.ts';
 import { sentPending, upcoming } from './queries/upcoming.ts';
 import { vitals } from './queries/vitals.ts';
