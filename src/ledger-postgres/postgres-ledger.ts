@@ -20,6 +20,7 @@ import * as settling from './delivering/settling.ts';
 import { notYet } from './not-yet.ts';
 import { controlOf } from './postgres-control.ts';
 import { personsOf } from './postgres-persons.ts';
+import { vitals } from './queries/alert-queries.ts';
 import { feed, feedCursor } from './queries/change-feed.ts';
 import { deliveredLeads, leadsAtSink } from './queries/comparing.ts';
 import { databaseStats } from './queries/database-stats.ts';
@@ -32,7 +33,6 @@ import { rejected, rejectedText } from './queries/rejected-list.ts';
 import { failureReasons, sinkActivity } from './queries/sink-activity-queries.ts';
 import { backlog, lastPolls, status } from './queries/status-queries.ts';
 import { sentPending, upcoming } from './queries/upcoming.ts';
-import { vitals } from './queries/vitals.ts';
 import { Polls } from './recording/polls.ts';
 import { Recording } from './recording/recording.ts';
 
