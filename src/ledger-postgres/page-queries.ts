@@ -5,7 +5,7 @@ import { countDeliveries, countDue, deliveriesPage } from './queries/delivery-li
 import { findLeads } from './queries/find-leads.ts';
 import { leadContent, leadHistory } from './queries/lead-history.ts';
 import { countLeads, leadsPage } from './queries/lead-list.ts';
-import { newLeads, services, speeds } from './queries/new-leads.ts';
+import { newLeads, services, speeds } from './queries/lead-statistics.ts';
 import { countPolls, pollsPage } from './queries/poll-list.ts';
 import { countRejected, rejectedPage, rejectedText } from './queries/rejected-list.ts';
 import { attemptTotals, failureReasons, sinkActivity } from './queries/sink-activity-queries.ts';
