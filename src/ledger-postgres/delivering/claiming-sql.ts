@@ -1,7 +1,7 @@
 import type { DueDelivery } from '../../ledger/rules/divide-into-batches.ts';
 import { KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
-import { UNBLOCKED } from './order-sql.ts';
+import { UNBLOCKED } from './content-order-sql.ts';
 
 /** A batch whose lease has expired. */
 export interface BatchRow {

@@ -6,8 +6,8 @@ import { discardReason, resumed } from '../../ledger/rules/operator-actions.ts';
 import { findSink, lockSink, type Sink, writeHealth } from '../database/sinks.ts';
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { OVERTAKEN } from './content-order-sql.ts';
 import { lockDeliveries } from './lock-deliveries.ts';
-import { OVERTAKEN } from './order-sql.ts';
 import { recordHolds } from './sink-activity.ts';
 import { someBatches } from './some-batches.ts';
 

@@ -2,7 +2,7 @@ import { findSink } from '../database/sinks.ts';
 import { type Statement, statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { type Place, START } from './claim-floors.ts';
-import { UNBLOCKED } from './order-sql.ts';
+import { UNBLOCKED } from './content-order-sql.ts';
 
 /** Maximum number of deliveries or batches that one transaction reads to find a probe. */
 const CHUNK = 1_000;

@@ -2,7 +2,7 @@ import type { PendingRow } from '../../ledger/rules/attempted-deliveries.ts';
 import type { DeliveryRow } from '../../ledger/rules/loaded-delivery.ts';
 import { DELIVERY_ID, HAS_CONTENT, IS_NEW_LEAD, KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
-import { OVERTAKEN } from './order-sql.ts';
+import { OVERTAKEN } from './content-order-sql.ts';
 
 /** A batch that is locked. */
 export interface LockedBatch {
