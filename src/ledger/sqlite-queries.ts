@@ -10,7 +10,7 @@ import { DeliveryList } from './queries/delivery-list.ts';
 import { FindLeads } from './queries/find-leads.ts';
 import { History } from './queries/history.ts';
 import { LeadTrace } from './queries/lead-trace.ts';
-import { newestContents } from './queries/newest-versions.ts';
+import { newestContents } from './queries/newest-contents.ts';
 import { RejectedList } from './queries/rejected-list.ts';
 import { SinkActivityQueries } from './queries/sink-activity-queries.ts';
 import { StatusQueries } from './queries/status-queries.ts';
