@@ -5,7 +5,7 @@ import type { SinkRows } from './database/sink-rows.ts';
 import { AlertQueries } from './queries/alert-queries.ts';
 import { ChangeFeed } from './queries/change-feed.ts';
 import { Comparing } from './queries/comparing.ts';
-import { databaseStats, lastPolls } from './queries/database-stats.ts';
+import { databaseStats } from './queries/database-stats.ts';
 import { DeliveryList } from './queries/delivery-list.ts';
 import { FindLeads } from './queries/find-leads.ts';
 import { History } from './queries/history.ts';
@@ -13,7 +13,7 @@ import { LeadTrace } from './queries/lead-trace.ts';
 import { newestContents } from './queries/newest-contents.ts';
 import { RejectedList } from './queries/rejected-list.ts';
 import { SinkActivityQueries } from './queries/sink-activity-queries.ts';
-import { StatusQueries } from './queries/status-queries.ts';
+import { lastPolls, StatusQueries } from './queries/status-queries.ts';
 import { UpcomingDeliveries } from './queries/upcoming.ts';
 
 /** Returns the SQLite implementation of `LedgerQueries`. */

@@ -1,6 +1,5 @@
 import type Database from 'better-sqlite3';
-import type { DatabaseStats, PollRow } from '../contract/status-rows.ts';
-import { pollRow } from './status-queries.ts';
+import type { DatabaseStats } from '../contract/status-rows.ts';
 
 /** Returns the version, sizes, row counts and schema of the ledger, for a support bundle. Contains no personal data. */
 export function databaseStats(db: Database.Database): DatabaseStats {
@@ -23,14 +22,4 @@ export function databaseStats(db: Database.Database): DatabaseStats {
       .pluck()
       .all(),
   };
-}
-
-/** Returns the last `limit` polls of all sources, newest first. */
-export function lastPolls(db: Database.Database, limit: number): PollRow[] {
-  return db
-    .prepare<[number], Record<string, string | number | null>>(
-      'SELECT * FROM polls ORDER BY poll_id DESC LIMIT ?',
-    )
-    .all(limit)
-    .map(pollRow);
 }

@@ -129,6 +129,16 @@ function hasFailed({ status }: PollRow): boolean {
   return status === 'failed' || status === 'partial';
 }
 
+/** Returns the last `limit` polls of all sources, newest first. */
+export function lastPolls(db: Database.Database, limit: number): PollRow[] {
+  return db
+    .prepare<[number], Record<string, string | number | null>>(
+      'SELECT * FROM polls ORDER BY poll_id DESC LIMIT ?',
+    )
+    .all(limit)
+    .map(pollRow);
+}
+
 /** Converts a row of the table `polls`. */
 export function pollRow(row: Record<string, string | number | null>): PollRow {
   return {
