@@ -120,7 +120,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'recovery/build-recovered.ts',
       'recovery/replace-ledger.ts',
       'recovery/start-build-process.ts',
-      'rules/action-totals.ts',
+      'rules/action-groups.ts',
       'rules/attempt-sums.ts',
       'rules/attempted-deliveries.ts',
       'rules/batching.ts',

@@ -6,7 +6,7 @@ import type {
   ReplayTotals,
 } from '../ledger/contract/ledger-control.ts';
 import type { ActionFilter, SelectedState } from '../ledger/contract/ledger-queries.ts';
-import { addTo } from '../ledger/rules/action-totals.ts';
+import { addToGroups } from '../ledger/rules/action-groups.ts';
 import { addStep, type CancelStep } from '../ledger/rules/cancelling.ts';
 import { bringsBack } from '../ledger/rules/selecting.ts';
 import type { PostgresAccess } from './database/postgres-access.ts';
@@ -66,7 +66,7 @@ export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
         const selected = await selectPart(tx, filter, states, from);
         return { ...selected, found: await describe(tx, selected.numbers) };
       });
-      for (const one of part.found) addTo(groups, one);
+      for (const one of part.found) addToGroups(groups, one);
       unmatched.push(...part.unmatched);
       after = part.next;
     } while (after);

@@ -21,7 +21,7 @@ import { Replaying, SAMPLE } from './delivering/replaying.ts';
 import { type SelectedPart, Selecting } from './delivering/selecting.ts';
 import { ClientKeys } from './privacy/client-keys.ts';
 import { Retaining } from './privacy/retaining.ts';
-import { addTo } from './rules/action-totals.ts';
+import { addToGroups } from './rules/action-groups.ts';
 import { addStep } from './rules/cancelling.ts';
 import type { Cursor } from './rules/keyset-page.ts';
 import { bringsBack } from './rules/selecting.ts';
@@ -87,7 +87,7 @@ export function controlOf(
         const selected = select(after);
         return { ...selected, found: describe(selected.numbers) };
       });
-      for (const one of part.found) addTo(groups, one);
+      for (const one of part.found) addToGroups(groups, one);
       unmatched.push(...part.unmatched);
       after = part.next;
       return after === undefined;
