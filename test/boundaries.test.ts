@@ -323,7 +323,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'effective-values.ts',
       'contract/config.ts',
       'contract/config-error.ts',
-      'options/config-schema.ts',
+      'options/json-schema.ts',
       'options/sink-options.ts',
       'options/source-entry.ts',
       'changes/changed-options.ts',

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { destinationTypes } from '../../src/alerts/registry.ts';
-import { sinkSchema } from '../../src/config/options/config-schema.ts';
 import { daemonOptions } from '../../src/config/options/daemon-options.ts';
+import { sinkSchema } from '../../src/config/options/json-schema.ts';
 import { type JsonSchema, optionSchema } from '../../src/config/options/option-schema.ts';
 import { ANY_TYPE, sinkOptions } from '../../src/config/options/sink-options.ts';
 import { sourceEntry } from '../../src/config/options/source-entry.ts';
