@@ -206,7 +206,7 @@ export const tables: readonly Relation[] = [
       maybe(
         'first_attempt_at',
         'time',
-        'When the first attempt began or may have begun. If the delivery was skipped before the outcome was known, when the batch was formed.',
+        'When the first attempt began or may have begun. For a delivery that was skipped before its outcome was known, this is when its batch was formed.',
       ),
       maybe('next_attempt_at', 'time', 'When the delivery is due; null once it is settled.'),
       maybe(

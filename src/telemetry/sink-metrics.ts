@@ -37,7 +37,7 @@ export class SinkMetrics {
     );
     this.#answers = make.counter(
       'leadsync_attempt_answers_total',
-      'Delivery attempts by class of the HTTP status that the destination answered with, such as 4xx; each attempt counts once. `none`: no single HTTP answer decided, for example because there was no connection, for a database, or for a lead that a CRM accepted in several requests.',
+      'Delivery attempts by class of the HTTP status that the destination answered with, such as 4xx; each attempt counts once. `none`: no single HTTP answer decided, for example because there was no connection, because the destination is a database, or because a CRM accepted the lead in several requests.',
       { ...by, code: STATUS_CLASSES },
     );
     this.#batchDuration = make.histogram(

@@ -46,7 +46,9 @@ export const ReloadPreview = z.object({
   plan_failure: z
     .string()
     .nullable()
-    .describe('Why `plan` is missing: what leadsync could not read from the ledger. Null if it is there.'),
+    .describe(
+      'Why `plan` is missing: what leadsync could not read from the ledger. Null if `plan` is present.',
+    ),
   faults: z.array(z.string()),
 });
 

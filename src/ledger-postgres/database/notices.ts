@@ -21,9 +21,9 @@ interface NoticePlace {
 }
 
 /**
- * Tells the other processes on a ledger that this one has written to it, and hears the same from them, by LISTEN and NOTIFY. A notice travels in
- * a transaction of its own, after the one that it tells of, so that no other commit waits for it. If it gets lost, the others notice the write when
- * they next look by themselves.
+ * Notifies the other processes on a ledger of this process's writes, and receives their notices, by NOTIFY and LISTEN. A notice is sent in a
+ * transaction of its own, after the transaction with the write, so that no other commit waits for it. If a notice is lost, the other processes find
+ * the write the next time they check the ledger.
  */
 export class Notices {
   readonly #own = randomUUID();
@@ -69,10 +69,10 @@ export class Notices {
     });
   }
 
-  /** Whether another process has told of a write since the last call, or may have, because the connection was lost. */
+  /** Whether another process has sent a notice of a write since the last call, or may have, because the connection was lost. */
   async changedElsewhere(): Promise<boolean> {
     const listener = await this.#listening();
-    // The server sends notices of before this query ahead of the query's answer.
+    // The server sends all notices from before this query ahead of its answer.
     await listener.query('SELECT 1');
     const changed = this.#changed;
     this.#changed = false;

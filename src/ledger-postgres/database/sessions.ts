@@ -24,13 +24,13 @@ const PREPARE_MS = 10_000;
 const never = new AbortController().signal;
 
 /**
- * The sessions of this process at the server of the ledger. A connection is used only while all of this holds:
+ * The sessions of this process on the ledger's server. A connection is used only while all of these conditions hold:
  *
- * - The server accepts writes. What a standby answers may be old, and what is decided from it wrong.
+ * - The server accepts writes. A standby may return old data, and a decision based on old data may be wrong.
  * - The server has the latest history that any connection has found. After a failover, a former primary can still answer, and may know commits that
  *   are lost.
- * - Each transaction runs in the session of its connection, which has the settings that the ledger relies on. A pooler by transaction gives each
- *   transaction another session.
+ * - Each transaction runs in the session of its connection, which has the settings that the ledger relies on. A pooler in transaction mode
+ *   may give each transaction another session.
  */
 export class Sessions {
   readonly #where: string;

@@ -9,11 +9,14 @@ const MOVE_CHUNK = 2_000;
 interface LedgerClock {
   /** The latest time that was recorded, in ms since 1970. */
   readonly clock_at: number;
-  /** By how much the clock was set in all, as far as times in the ledger were moved for it, in ms. Negative if it was set back. */
+  /** Sum of the clock steps for which times in the ledger were moved, in ms. Negative if the clock was set back. */
   readonly stepped_ms: number;
 }
 
-/** Returns the latest time that was recorded, which is a time from before the clock was set back if nobody has noticed that yet. */
+/**
+ * Returns the latest time that was recorded. It is later than the time that the clock shows if the clock was set back and no process has detected
+ * that yet.
+ */
 export async function clockAt(tx: Transaction): Promise<Date> {
   return new Date((await readClock(tx)).clock_at);
 }
@@ -35,8 +38,8 @@ export async function recordClock(tx: Transaction): Promise<void> {
 }
 
 /**
- * Moves stored times back by a number of whole milliseconds after the clock was set back: all but those of deliveries in no batch, which
- * `moveChunk` moves. Returns how many deliveries it moved.
+ * Moves stored times back by a whole number of milliseconds after the clock was set back, except those of deliveries that are in no batch, which
+ * `moveChunk` moves. Returns the number of deliveries whose times it moved.
  */
 export async function moveBack(tx: Transaction, byMs: number): Promise<number> {
   const batches = (await tx.rows(LOCK_BATCHES)).map(({ batch_no }) => batch_no);

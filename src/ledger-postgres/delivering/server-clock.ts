@@ -5,8 +5,8 @@ import type { Transaction } from '../database/transaction.ts';
 import { isMoving, lockClock, moveAhead, moveBack, moveChunk, readClock } from './clock-setting.ts';
 
 /**
- * How far the server's clock was ahead of the monotonic clock of this process when it last looked, in ms: at least and at most, because the
- * server read its clock at some time between the request and the answer.
+ * How far the server's clock was ahead of the monotonic clock of this process when it last looked, in ms. It is known only between two bounds,
+ * because the server read its clock at some time between the request and the answer.
  */
 interface Seen {
   readonly least: number;
@@ -16,10 +16,10 @@ interface Seen {
 }
 
 /**
- * Notices when the clock of the server was set, and moves the times in the ledger once, however many processes notice. A process compares the
- * server's clock with its monotonic clock only: what the wall clock of a machine shows does not count. How much of a step other processes have
- * followed, it learns from the ledger. The notice of the write tells the other processes to look for what is due; the leases of their attempts they
- * count with their own clocks.
+ * Detects when the clock of the server was set, and moves the times in the ledger once, however many processes detect it. A process compares the
+ * server's clock only with its own monotonic clock, never with the wall clock of its machine. It reads from the ledger how much of a step other
+ * processes have already followed. The notice of the write makes the other processes look for due deliveries. They measure the leases of their
+ * attempts with their own monotonic clocks.
  */
 export class ServerClock {
   readonly #access: PostgresAccess;
@@ -55,7 +55,7 @@ export class ServerClock {
     return moved === undefined ? undefined : moved + (await this.#moveChunks());
   }
 
-  /** Moves what a process that was killed has left to be moved. */
+  /** Completes a move of times that another process began but did not finish, because it was killed. */
   async finish(): Promise<void> {
     if (await this.#access.read(isMoving)) await this.#moveChunks();
   }

@@ -2,8 +2,8 @@
 const MAX_BATCHES = 100;
 
 /**
- * Returns a query for the numbers of the batches `b` that meet a condition, which it locks in the order of their numbers: so many that all but the
- * last one contain fewer than `limit` deliveries, and at least one if there are any.
+ * Returns a query for the numbers of batches `b` that meet a condition, lowest first. It locks batches in this order, and ends with the batch at
+ * which the sum of their deliveries reaches `limit`, so it returns at least one batch if any meets the condition.
  */
 export function someBatches(condition: string, limit: string): string {
   return `SELECT n.batch_no FROM (SELECT l.batch_no, sum(l.deliveries) OVER (ORDER BY l.batch_no) - l.deliveries AS before FROM

@@ -5,7 +5,7 @@ import type { Transaction } from '../database/transaction.ts';
 /** Maximum number of keys that are removed in one transaction. */
 const REMOVED_KEYS = 5_000;
 
-/** What is to be done next: keys of another secret are removed first. `through` is the last version that was keyed. */
+/** The next chunk of work. Keys of another secret are removed first. `through` is the last version whose key has been computed. */
 type NextKeys =
   | { readonly kind: 'remove' }
   | { readonly kind: 'compute'; readonly through: number; readonly versions: readonly VersionRow[] };

@@ -103,12 +103,12 @@ export function ageRanges(now: Date): readonly (readonly [after: number, until: 
   });
 }
 
-/** Returns the attempts that some sums count together. */
+/** Returns the totals of attempts over all slots. */
 export function totalsOfSlots(slots: readonly Slot[]): AttemptTotals {
   return totalsOf(sumOf(slots.map(({ sums }) => JSON.parse(sums) as AttemptSums)));
 }
 
-/** Returns the activity of a sink from what was read. */
+/** Returns the activity of a sink, computed from the rows that were read for the request. */
 export function activityOf(request: ActivityRequest, rows: ActivityRows): SinkActivity {
   const { since, end } = slotsOf(request);
   const parts = partsOf(rows.slots, { since, end, stepMs: request.stepMs });

@@ -17,7 +17,7 @@ export interface Place {
   readonly partition?: number | undefined;
 }
 
-/** How leadsync connects, for hints. */
+/** The facts about the connection that hints mention: whether it uses TLS, and the user name. */
 export interface LoginFacts {
   readonly tls: boolean;
   /** The name to log in with; undefined without a login. */

@@ -14,7 +14,7 @@ export type RecordFault =
   | { readonly kind: 'gone'; readonly refused: Refused }
   | Refused;
 
-/** Where a request went, for messages. */
+/** The sink and the server that messages about a request name. */
 export interface Addressee {
   /** The name of the sink. */
   readonly sink: string;
