@@ -5,17 +5,17 @@ import { parseArgs } from 'node:util';
 export const USAGE = `npm test [-- [WORD …] [-t NAME] [--bail N] [--reporter R] [--maxWorkers N]]
 
 Runs the tests against a Redis, a PostgreSQL and a MariaDB: those of REDIS_URL, DATABASE_URL and MYSQL_URL, or servers of its
-own. The pages are tried in Chromium: that of CHROMIUM, or the system's.
+own. The pages are tested in Chromium: that of CHROMIUM, or the system's.
 
   WORD           only files with one of these words in their path: test/ledger, redis.test
   -t NAME        only tests whose full name matches this regular expression: -t "^12"
-  --bail N       ends after so many failures
-  --reporter R   how it is told, as vitest names it: verbose, dot, json
-  --maxWorkers N so many files at a time
+  --bail N       stops after N failures
+  --reporter R   a reporter of vitest: verbose, dot, json
+  --maxWorkers N runs at most N files at a time
   --in FOLDER    only files in this folder, whatever the words
-  --help         this text
+  --help         shows this text
 
-Without WORD and --in, each fault is tried over one carrier, by turns. \`npm run test:faults\` tries each over both.
+Without WORD and --in, each fault is tested with one of the two carriers, alternately. \`npm run test:faults\` tests each with both.
 
 The last line is \`123 passed, 0 failed\`. Exit code 0: some passed, and none failed; 1: not; 2: wrong usage.
 `;

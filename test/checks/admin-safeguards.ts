@@ -55,7 +55,7 @@ export const adminSafeguards: readonly Safeguard[] = [
   {
     name: 'the gate checks the role of a client for each route',
     without:
-      'whoever may look at the pages sends leads again, reads personal data and reloads the configuration',
+      'a person who may only look at the pages sends leads again, reads personal data and reloads the configuration',
     file: 'src/admin/gate/gate.ts',
     text: 'return rejectByRole(request, reply);',
     instead: 'return undefined;',
@@ -80,7 +80,7 @@ export const adminSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'an answer of the provider is used once',
-    without: 'whoever finds an address in the history of a browser has another try with it',
+    without: 'a person who finds an address in the history of a browser can use it for another attempt',
     file: 'src/admin/gate/begun-logins.ts',
     text: '    this.#begun.delete(state);\n    return kept;',
     instead: '    return kept;',
@@ -88,14 +88,14 @@ export const adminSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'the signature of an ID token is verified',
-    without: 'whoever can answer in place of the token endpoint is any person they like',
+    without: 'an attacker who can answer in place of the token endpoint can log in as any person',
     file: 'src/identity/openid-provider.ts',
     text: 'const execute = [enableNonRepudiationChecks];',
     instead: 'const execute: ((typeof enableNonRepudiationChecks) | (typeof allowInsecureRequests))[] = [];',
     tests: ['test/admin/oidc-login.test.ts'],
   },
   {
-    name: 'an email address that is not verified names nobody',
+    name: 'an email address that is not verified identifies no person',
     without: 'anyone registers with the address of an admin at a provider that does not check it',
     file: 'src/identity/read-identity.ts',
     text: "if (name_claim === 'email' && ",
@@ -137,7 +137,7 @@ export const adminSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'pages mask the data of a lead until a user reveals it',
-    without: 'anyone who passes a screen reads personal data, and nobody knows',
+    without: 'anyone who passes a screen reads personal data, and no record shows it',
     file: 'src/admin/pages/leads/lead.ts',
     text: 'show(site, request, reply, {})',
     instead:
@@ -162,7 +162,7 @@ export const adminSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'the audit log has who evaluates an expression for a lead, before it is evaluated',
-    without: 'a reader sees each text of a lead by an expression, and nobody knows',
+    without: 'a reader sees each text of a lead by an expression, and no record shows it',
     file: 'src/admin/gate/audit.ts',
     text: "if (request.lead) await record('reveal', { ...request.lead, as: 'expression' });",
     instead: '',

@@ -180,7 +180,7 @@ export const crmSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'a second enquiry that goes into the lead of the first one in Salesforce keeps its own values',
-    without: 'the new phone number of a client reaches nobody, and the enquiry counts as delivered',
+    without: 'the new phone number of a client does not arrive, and the enquiry counts as delivered',
     file: 'src/sinks/salesforce/merge-into-match.ts',
     text: 'changes: kept.length === 0 ? changes',
     instead: 'changes: kept.length >= 0 ? changes',

@@ -381,7 +381,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   },
   {
     name: 'a lead that a mapping leaves out says nothing about the destination',
-    without: 'a lead that nobody sent ends the hold of a sink whose destination is down',
+    without: 'a lead that was never sent ends the hold of a sink whose destination is down',
     file: 'src/delivery/circuit-breaker.ts',
     text: "      one.outcome.kind !== 'left-out' &&\n",
     instead: '',
@@ -389,7 +389,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   },
   {
     name: 'a mapping that fails does not show that the destination works',
-    without: 'a lead that nobody sent ends the hold of a sink whose destination is down',
+    without: 'a lead that was never sent ends the hold of a sink whose destination is down',
     file: 'src/delivery/circuit-breaker.ts',
     text: 'if (!outcomes.every(isRefusedUnsent)) return answered(next);',
     instead: 'if (outcomes.length > 0) return answered(next);',

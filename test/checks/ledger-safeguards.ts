@@ -135,7 +135,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'a held sink has one probe at a time, also from a queue',
-    without: 'an unavailable destination gets everything at once that waited for a silent worker',
+    without: 'an unavailable destination gets all batches together that waited for a silent worker',
     file: 'src/ledger/delivering/settling.ts',
     text: 'heldSince !== undefined && (this.#sql.attempting',
     instead: 'heldSince === null && (this.#sql.attempting',

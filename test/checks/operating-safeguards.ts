@@ -20,7 +20,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'a login accepts the pasted address if the redirect cannot be received',
-    without: 'nobody can log in if the port is taken',
+    without: 'no person can log in if the port is taken',
     file: 'src/source/auth/authorization-code-login.ts',
     text: 'if (configured === undefined || !(error instanceof SourceError)) throw error;',
     instead: 'throw error;',
@@ -101,7 +101,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'leadsync warns about files and folders that are open to others',
-    without: 'every user of the machine reads the secrets, and nobody is told',
+    without: 'every user of the machine can read the secrets, and no warning says so',
     file: 'src/config/config-warnings.ts',
     text: "rightsOfOthers(file).has('write')",
     instead: 'false',
@@ -157,7 +157,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'leadsync warns about a data directory that others can enter',
-    without: 'every user of the machine reads the leads, and nobody is told',
+    without: 'every user of the machine can read the leads, and no warning says so',
     file: 'src/config/config-warnings.ts',
     text: "dataDirRights.has('enter') ? 'enter' : undefined",
     instead: 'undefined',
@@ -165,7 +165,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   },
   {
     name: "leadsync warns about a secret's file that others can read",
-    without: 'every user of the machine reads the secret, and nobody is told',
+    without: 'every user of the machine can read the secret, and no warning says so',
     file: 'src/config/config-warnings.ts',
     text: "return rights.has('read')\n",
     instead: "return rights.has('enter')\n",
@@ -173,7 +173,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'leadsync warns about secrets in a configuration that others can read',
-    without: 'every user of the machine reads the secrets, and nobody is told',
+    without: 'every user of the machine can read the secrets, and no warning says so',
     file: 'src/config/config-warnings.ts',
     text: 'exposedSecrets.length > 0 ?',
     instead: 'exposedSecrets.length < 0 ?',

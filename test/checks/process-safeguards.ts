@@ -108,7 +108,7 @@ export const processSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'leadsync notices that an older copy was written over the ledger',
-    without: 'nobody learns that the ledger was set back, and it uses its numbers twice under one id',
+    without: 'no report says that the ledger was set back, and it uses its numbers twice under one id',
     file: 'src/ledger/database/high-water-mark.ts',
     text: "return typeof marked === 'number' && marked > lastPoll;",
     instead: 'return marked === -lastPoll;',

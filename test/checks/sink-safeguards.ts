@@ -68,7 +68,7 @@ export const sinkSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'MySQL notices that the key of its leads is gone',
-    without: 'after somebody drops the key, every update and repeat of a lead is another row',
+    without: 'after a person drops the key, every update and repeat of a lead is another row',
     file: 'src/sinks/mysql/leads/upsert.ts',
     text: 'if (stored.size < found.length)',
     instead: 'if (stored.size < 0)',
@@ -76,7 +76,7 @@ export const sinkSafeguards: readonly Safeguard[] = [
   },
   {
     name: 'MySQL notices that the key of its answers is gone',
-    without: 'after somebody drops the key, every update and repeat of a lead has its answers again',
+    without: 'after a person drops the key, every update and repeat of a lead has its answers again',
     file: 'src/sinks/mysql/leads/write-answers.ts',
     text: 'if (twice.length > 0)',
     instead: 'if (twice.length < 0)',

@@ -80,7 +80,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'the reader-login script checks that temporary tables are refused',
     without:
-      'a right that the user has through another role lets a dashboard fill the disk, and nobody is told',
+      'a right that the user has through another role lets a dashboard fill the disk, and no warning says so',
     file: 'deploy/postgres/reader-login.sql',
     text: '\\if :may_still',
     instead: '\\if off',
