@@ -125,6 +125,54 @@ it('a machine that was suspended moves no leases, because others have worked mea
   expect((await on.claim('crm', { window: 1 })).refs).toMatchObject([{ batch: ref.batch }]);
 });
 
+it('a step back of the clock after a machine was suspended moves times by that step alone', async () => {
+  const store = new PostgresStore();
+  const [awake, suspended] = [new HeldClock(), new HeldClock()];
+  const on = new LedgerUnderTest(store.open, awake);
+  const other = new LedgerUnderTest(store.open, suspended);
+  await on.declare('crm');
+  await on.list([1]);
+  await store.query('UPDATE _deliveries SET next_attempt_at = next_attempt_at + 36000000');
+  await other.claim('crm');
+  awake.jump(HOUR);
+  suspended.setBack(-HOUR);
+  await on.claim('crm');
+  // Nothing was recorded meanwhile, so that the clock may have been set ahead.
+  await other.claim('crm');
+  const [dueAt] = await dues(on, 0);
+  awake.setBack(10_000);
+  suspended.setBack(10_000);
+  await on.claim('crm');
+  expect(await dues(on, dueAt ?? 0)).toEqual([-10_000]);
+});
+
+it('a server that was suspended has not been set back', async () => {
+  const on = await withWaiting(new PostgresStore());
+  await on.claim('crm');
+  const dueAt = on.clock.now().getTime() + 10 * HOUR;
+  on.clock.jump(2 * MINUTE);
+  on.clock.setBack(MINUTE);
+  await on.claim('crm');
+  expect(await dues(on, dueAt)).toEqual([0]);
+});
+
+it('a machine that was suspended moves no leases if another one has recorded a time meanwhile', async () => {
+  const store = new PostgresStore();
+  const [awake, suspended] = [new HeldClock(), new HeldClock()];
+  const on = new LedgerUnderTest(store.open, awake);
+  const other = new LedgerUnderTest(store.open, suspended);
+  await on.declare('crm');
+  await other.claim('crm');
+  awake.jump(HOUR / 2);
+  await on.list([1]);
+  awake.jump(HOUR / 2);
+  suspended.setBack(-HOUR);
+  const { ref } = await on.take('crm', { window: 1 });
+  await other.claim('crm', { window: 1 });
+  awake.jump(MINUTE);
+  expect((await on.claim('crm', { window: 1 })).refs).toMatchObject([{ batch: ref.batch }]);
+});
+
 it('what a process has left to be moved is moved by another one, and nothing twice', async () => {
   let steps = 0;
   const beforeStatement = (name: string) => {

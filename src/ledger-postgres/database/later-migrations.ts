@@ -46,4 +46,10 @@ export const laterMigrations: readonly string[] = [
   ALTER TABLE _polls ADD COLUMN token text NOT NULL DEFAULT '';
   `,
   pageIndexes,
+  `
+  -- Steps back and steps ahead are summed apart: a machine that was suspended may count as a step ahead, and must not look like a step back.
+  ALTER TABLE _ledger DROP COLUMN stepped_ms,
+    ADD COLUMN set_back_ms bigint NOT NULL DEFAULT 0,     -- by how much the server's clock was set back in all, as far as times were moved for it
+    ADD COLUMN set_ahead_ms bigint NOT NULL DEFAULT 0;    -- by how much it was set ahead, as far as leases were moved for it
+  `,
 ];

@@ -6,11 +6,13 @@ import type { Transaction } from '../database/transaction.ts';
 const MOVE_CHUNK = 2_000;
 
 /** What the ledger knows about the clock of its server. */
-interface LedgerClock {
+export interface LedgerClock {
   /** The latest time that was recorded, in ms since 1970. */
   readonly clock_at: number;
-  /** Sum of the clock steps for which times in the ledger were moved, in ms. Negative if the clock was set back. */
-  readonly stepped_ms: number;
+  /** By how much the clock was set back in all, as far as times in the ledger were moved for it, in ms. */
+  readonly set_back_ms: number;
+  /** By how much it was set ahead in all, as far as leases were moved for it, in ms. */
+  readonly set_ahead_ms: number;
 }
 
 /**
@@ -50,7 +52,7 @@ export async function moveBack(tx: Transaction, byMs: number): Promise<number> {
   await tx.run(MOVE_COMPLETE, [tx.now, byMs]);
   await tx.run(MOVE_COUNTS, [tx.now]);
   await tx.run(MOVE_CHANGES, [tx.now]);
-  await tx.run(SET_CLOCK, [tx.now, -byMs]);
+  await tx.run(SET_CLOCK, [tx.now, byMs, 0]);
   await tx.run(RECORD_STEP, [tx.now + byMs, tx.now]);
   return moved;
 }
@@ -58,7 +60,7 @@ export async function moveBack(tx: Transaction, byMs: number): Promise<number> {
 /** Moves the leases of all attempts ahead after the clock was set ahead, so that none of them expires. */
 export async function moveAhead(tx: Transaction, byMs: number): Promise<void> {
   await tx.run(MOVE_LEASES, [byMs, tx.now - byMs]);
-  await tx.run(SET_CLOCK, [tx.now, byMs]);
+  await tx.run(SET_CLOCK, [tx.now, 0, byMs]);
 }
 
 /** Whether deliveries are left to be moved, by whichever process. */
@@ -105,15 +107,15 @@ async function moveSink(tx: Transaction, sinkNo: number, byMs: number): Promise<
   });
 }
 
-const CLOCK = statement<LedgerClock>('clock', 'SELECT clock_at, stepped_ms FROM _ledger');
+const CLOCK = statement<LedgerClock>('clock', 'SELECT clock_at, set_back_ms, set_ahead_ms FROM _ledger');
 const LOCK_CLOCK = statement<LedgerClock>(
   'lock-clock',
-  'SELECT clock_at, stepped_ms FROM _ledger FOR UPDATE',
+  'SELECT clock_at, set_back_ms, set_ahead_ms FROM _ledger FOR UPDATE',
 );
 const RECORD_CLOCK = statement('record-clock', 'UPDATE _ledger SET clock_at = $1 WHERE clock_at < $1');
 const SET_CLOCK = statement(
   'set-clock',
-  'UPDATE _ledger SET clock_at = $1, stepped_ms = stepped_ms + $2::bigint',
+  'UPDATE _ledger SET clock_at = $1, set_back_ms = set_back_ms + $2::bigint, set_ahead_ms = set_ahead_ms + $3::bigint',
 );
 const RECORD_STEP = statement('record-step', 'INSERT INTO _clock_set_back (from_at, to_at) VALUES ($1, $2)');
 const LOCK_BATCHES = statement<{ batch_no: number }>(

@@ -2,17 +2,31 @@ import { CLOCK_STEP_MS } from '../../ledger/rules/batching.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { PostgresAccess } from '../database/postgres-access.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { isMoving, lockClock, moveAhead, moveBack, moveChunk, readClock } from './clock-setting.ts';
+import {
+  isMoving,
+  type LedgerClock,
+  lockClock,
+  moveAhead,
+  moveBack,
+  moveChunk,
+  readClock,
+} from './clock-setting.ts';
 
 /**
  * How far the server's clock was ahead of the monotonic clock of this process when it last looked, in ms. It is known only between two bounds,
  * because the server read its clock at some time between the request and the answer.
  */
-interface Seen {
+interface Bounds {
   readonly least: number;
   readonly most: number;
-  /** By how much the ledger had followed the server's clock by then, in ms. */
-  readonly steppedMs: number;
+}
+
+/** What a process saw of the server's clock when it last looked. */
+interface Seen extends Bounds {
+  /** What the clock showed, in ms since 1970. */
+  readonly serverMs: number;
+  /** By how much the ledger had followed steps back and steps ahead by then, in ms. */
+  readonly followed: Pick<LedgerClock, 'set_back_ms' | 'set_ahead_ms'>;
 }
 
 /**
@@ -71,40 +85,64 @@ export class ServerClock {
 
   /** Returns what the process has seen of the clock; undefined if the clock may have been set. */
   async #look(tx: Transaction, sentMs: number): Promise<Seen | undefined> {
+    const clock = await readClock(tx);
+    const now = this.#see(tx, sentMs, clock);
     const last = this.#seen;
-    if (last) {
-      const now = this.#bounds(tx, sentMs);
-      return Math.abs(stepBetween(last, now)) < CLOCK_STEP_MS
-        ? { ...narrowed(last, now), steppedMs: last.steppedMs }
-        : undefined;
-    }
-    const { clock_at, stepped_ms } = await readClock(tx);
-    if (clock_at - tx.now >= CLOCK_STEP_MS) return undefined;
-    return { ...this.#bounds(tx, sentMs), steppedMs: stepped_ms };
+    if (!last) return clock.clock_at - tx.now >= CLOCK_STEP_MS ? undefined : now;
+    return Math.abs(stepBetween(last, now)) < CLOCK_STEP_MS ? { ...now, ...narrowed(last, now) } : undefined;
   }
 
   async #move(tx: Transaction, sentMs: number): Promise<{ seen: Seen; moved: number | undefined }> {
-    const { clock_at, stepped_ms } = await lockClock(tx);
-    const now = this.#bounds(tx, sentMs);
-    const last = this.#seen;
-    // What other processes have followed since this one last looked is part of the step that it sees.
-    const stepMs = last ? stepBetween(last, now) - (stepped_ms - last.steppedMs) : 0;
-    const seen = (movedMs: number) => ({ ...now, steppedMs: stepped_ms + movedMs });
-    const backMs = Math.max(clock_at - tx.now, Math.ceil(-stepMs));
-    if (backMs >= CLOCK_STEP_MS) return { moved: await moveBack(tx, backMs), seen: seen(-backMs) };
-    // If a time of the step was recorded, that time has passed: it was this machine that was suspended.
-    const aheadMs = Math.min(Math.round(stepMs), tx.now - clock_at);
-    if (aheadMs < CLOCK_STEP_MS) return { moved: undefined, seen: seen(0) };
-    await moveAhead(tx, aheadMs);
-    return { moved: undefined, seen: seen(aheadMs) };
+    const clock = await lockClock(tx);
+    const now = this.#see(tx, sentMs, clock);
+    const step = this.#seen ? stepOf(this.#seen, now, clock) : NO_STEP;
+    const backMs = Math.max(clock.clock_at - tx.now, step.backMs);
+    if (backMs >= CLOCK_STEP_MS)
+      return { moved: await moveBack(tx, backMs), seen: following(now, backMs, 0) };
+    if (step.aheadMs < CLOCK_STEP_MS) return { moved: undefined, seen: now };
+    await moveAhead(tx, step.aheadMs);
+    return { moved: undefined, seen: following(now, 0, step.aheadMs) };
   }
 
-  #bounds(tx: Transaction, sentMs: number) {
-    return { least: tx.now - this.#clock.monotonicMs(), most: tx.now - sentMs };
+  #see(tx: Transaction, sentMs: number, followed: Seen['followed']): Seen {
+    const monotonicMs = this.#clock.monotonicMs();
+    return { least: tx.now - monotonicMs, most: tx.now - sentMs, serverMs: tx.now, followed };
   }
 }
 
-type Bounds = Pick<Seen, 'least' | 'most'>;
+/** A step of the clock that the ledger has not followed yet, in ms. */
+interface Step {
+  readonly backMs: number;
+  readonly aheadMs: number;
+}
+
+const NO_STEP: Step = { backMs: 0, aheadMs: 0 };
+
+/**
+ * Returns the step between two looks. A process cannot tell a clock that was set ahead from a machine that was suspended, whose monotonic clock
+ * stands still, nor a clock that was set back from a server that was suspended. So the clock was set back only if it showed an earlier time than
+ * at the last look, and set ahead only if nothing was recorded at a time of the step, because it never showed such a time. What other processes
+ * followed between the two looks is part of the step that this process sees.
+ */
+function stepOf(last: Seen, now: Seen, { clock_at, set_back_ms, set_ahead_ms }: LedgerClock): Step {
+  const stepMs = stepBetween(last, now);
+  const backMs = Math.ceil(-stepMs) - (set_back_ms - last.followed.set_back_ms);
+  const aheadMs = Math.round(stepMs) - (set_ahead_ms - last.followed.set_ahead_ms);
+  const atMostWithoutStep = last.most + now.serverMs - now.least;
+  return {
+    backMs: now.serverMs < last.serverMs ? Math.max(0, backMs) : 0,
+    aheadMs: clock_at <= atMostWithoutStep ? Math.max(0, aheadMs) : 0,
+  };
+}
+
+/** Returns what was seen, once the ledger has followed a step of so many ms. */
+function following(seen: Seen, backMs: number, aheadMs: number): Seen {
+  const { set_back_ms, set_ahead_ms } = seen.followed;
+  return {
+    ...seen,
+    followed: { set_back_ms: set_back_ms + backMs, set_ahead_ms: set_ahead_ms + aheadMs },
+  };
+}
 
 /** Returns by how much the clock was set at least between two looks, in ms; 0 if it may not have been set. */
 function stepBetween(before: Bounds, after: Bounds): number {
