@@ -4,6 +4,7 @@ import {
   aSink,
   changedLead,
   delivered,
+  HOUR,
   LedgerUnderTest,
   MINUTE,
   unavailable,
@@ -33,7 +34,8 @@ async function interleave(meet: (on: LedgerUnderTest) => Promise<Omit<Meeting, '
       reached.resolve();
       return released.promise;
     };
-    const store = new PostgresStore({ beforeStatement });
+    const retried: string[] = [];
+    const store = new PostgresStore({ beforeStatement, onRetry: (code) => retried.push(code) });
     const meeting = await meet(new LedgerUnderTest(store.open));
     const one = call.run('first', meeting.first);
     const isStopped = await Promise.race([reached.promise.then(() => true), one.then(() => false)]);
@@ -45,6 +47,7 @@ async function interleave(meet: (on: LedgerUnderTest) => Promise<Omit<Meeting, '
       await until('the second has ended or waits', async () => ended || (await store.isWaiting()));
     released.resolve();
     await Promise.all([one, other]);
+    expect(retried).not.toContain('40P01');
     await meeting.check();
     expect(await store.contradictions()).toEqual([]);
     await store.close();
@@ -107,6 +110,43 @@ it('a change that is recorded while an attempt of its lead fails arrives, and no
       first: () => on.settle(ref, unavailable),
       second: () => other.list([changedLead(1, 'B')]),
       check: async () => expect(await deliverAll(other, 'crm')).toEqual({ 1: 2 }),
+    };
+  });
+  expect(statements).toBeGreaterThan(5);
+});
+
+it('a lead that is retried while it is claimed is attempted once, and its outcome counts', async () => {
+  const statements = await interleave(async (on) => {
+    await on.declare('crm');
+    await on.list([1]);
+    const other = on.again();
+    return {
+      first: () => on.ledger.retry({ sink: 'crm', states: ['pending'] }),
+      second: () => other.attemptAll('crm'),
+      check: async () => {
+        await deliverAll(other, 'crm');
+        expect(await on.owed('crm')).toEqual(['1 v1 delivered']);
+      },
+    };
+  });
+  expect(statements).toBeGreaterThan(2);
+});
+
+it('a clock that was set back is followed while leads are listed, claimed and settled', async () => {
+  const statements = await interleave(async (on) => {
+    await on.declare(both);
+    await on.list([1, 2]);
+    const { ref } = await on.take('crm', { max: 1, window: 1 });
+    const other = on.again();
+    await other.claim('crm', { most: 0 });
+    on.clock.setBack(HOUR);
+    return {
+      first: () => on.ledger.clockWentBack(HOUR),
+      second: async () => {
+        await other.settle(ref, unavailable);
+        await other.list([3, changedLead(2, 'B')]);
+      },
+      check: async () => expect(await deliverAll(other, 'crm')).toEqual({ 1: 1, 2: 2, 3: 1 }),
     };
   });
   expect(statements).toBeGreaterThan(5);

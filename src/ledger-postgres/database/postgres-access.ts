@@ -19,6 +19,8 @@ export interface PostgresPlace {
   /** The name that PostgreSQL shows for the connections. */
   readonly applicationName: string;
   readonly beforeStatement?: BeforeStatement | undefined;
+  /** Is called before a transaction is run again, with the SQLSTATE for which it is. Tests use it to find deadlocks. */
+  readonly onRetry?: ((code: string) => void) | undefined;
 }
 
 /** Maximum number of tries for a transaction that fails with a serialization failure or a deadlock. */
@@ -58,29 +60,31 @@ export class PostgresAccess {
   readonly #readers: Pool;
   readonly #askers: Pool;
   readonly #before: BeforeStatement;
+  readonly #onRetry: (code: string) => void;
   readonly #commits: Commits;
   readonly #sessions: Sessions;
   #failing: LedgerError | undefined;
   #onWrite: () => void = () => undefined;
 
-  private constructor(where: string, pools: Pools, sessions: Sessions, before: BeforeStatement) {
+  private constructor(
+    where: string,
+    pools: Pools,
+    sessions: Sessions,
+    { beforeStatement = () => undefined, onRetry = () => undefined }: PostgresPlace,
+  ) {
     this.where = where;
     this.#sessions = sessions;
     this.#writers = pools.writers;
     this.#readers = pools.readers;
     this.#askers = pools.askers;
     this.#commits = new Commits(where, pools.lost);
-    this.#before = before;
+    this.#before = beforeStatement;
+    this.#onRetry = onRetry;
   }
 
   /** Prepares the pools. Connects when the first transaction begins. */
-  static async open({
-    url,
-    schema,
-    connections,
-    applicationName,
-    beforeStatement = () => undefined,
-  }: PostgresPlace): Promise<PostgresAccess> {
+  static async open(place: PostgresPlace): Promise<PostgresAccess> {
+    const { url, schema, connections, applicationName } = place;
     const where = `PostgreSQL at ${hostOf(url)}`;
     const sessions = new Sessions(where);
     const settings = settingsFor(schema);
@@ -93,7 +97,7 @@ export class PostgresAccess {
       readers: await openPool({ ...writing, connections: READERS }),
       askers: await openPool({ ...asking, connections: ASKERS }),
     };
-    return new PostgresAccess(where, pools, sessions, beforeStatement);
+    return new PostgresAccess(where, pools, sessions, place);
   }
 
   async close(): Promise<void> {
@@ -233,6 +237,7 @@ export class PostgresAccess {
           continue;
         }
         if (tries === TRIES || !isOfServer(error) || !AGAIN.has(error.code ?? '')) throw error;
+        this.#onRetry(error.code ?? '');
       }
     }
   }

@@ -11,6 +11,14 @@ export class NeedsOwingLock extends Error {
   override readonly name = 'NeedsOwingLock';
 }
 
+/** Is thrown by a transaction that would have to take locks out of their order. It is run again from its beginning, as after a deadlock. */
+export class LocksChanged extends Error {
+  override readonly name = 'LocksChanged';
+  readonly severity = 'ERROR';
+  /** The SQLSTATE of a serialization failure. */
+  readonly code = '40001';
+}
+
 /** How a transaction began. */
 interface Begun {
   /** The time of the ledger, in ms since 1970. */
@@ -22,7 +30,12 @@ interface Begun {
 
 type Counts = Record<DeliveryState, number> & { deliveredAt: number | null };
 
-/** A transaction that is open on one connection. */
+/**
+ * A transaction that is open on one connection. So that no two wait for each other, each takes its locks in this order: the owing lock, the row of the
+ * ledger, sources, batches, sinks, deliveries, counts; and those of several rows in the order of their names or numbers. A claim skips what
+ * others have locked. A settlement that owes newer contents has to lock the batches of their leads after its own; if that ends in a deadlock, it is
+ * run again.
+ */
 export class Transaction {
   /** The time of the ledger when the transaction began and had its locks, in ms since 1970. */
   readonly now: number;

@@ -3,6 +3,8 @@ import type { Transaction } from './transaction.ts';
 
 /** Adds up the changes of the counts of deliveries, so that few of them have to be read. */
 export async function addUpCounts(tx: Transaction): Promise<void> {
+  // One process at a time, and none while times are moved.
+  await tx.rows(LOCK_LEDGER);
   await tx.run(ADD_UP);
 }
 
@@ -13,6 +15,7 @@ export async function removeOldCommits(tx: Transaction): Promise<void> {
   await tx.run(REMOVE_COMMITS, [tx.now - DAY_MS]);
 }
 
+const LOCK_LEDGER = statement('lock-ledger', 'SELECT 1 FROM _ledger FOR UPDATE');
 const ADD_UP = statement(
   'add-up-counts',
   `WITH gone AS (DELETE FROM _count_changes RETURNING *)

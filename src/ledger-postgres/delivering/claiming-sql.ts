@@ -2,6 +2,7 @@ import type { DueDelivery } from '../../ledger/rules/divide-into-batches.ts';
 import { KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import { UNBLOCKED } from './content-order-sql.ts';
+import { inOrder } from './some-batches.ts';
 
 /** A batch whose lease has expired. */
 export interface BatchRow {
@@ -109,7 +110,7 @@ const RENEW = statement(
 
 const EXTEND = statement(
   'extend',
-  `UPDATE _batches SET leased_until = $3 WHERE sink_no = $1 AND leased_until <= $2 AND holder IS NOT NULL AND lease = ANY ($4::bigint[])`,
+  `UPDATE _batches SET leased_until = $3 WHERE ${inOrder('b.sink_no = $1 AND b.leased_until <= $2 AND b.holder IS NOT NULL AND b.lease = ANY ($4::bigint[])')}`,
 );
 
 const DELAY = statement(

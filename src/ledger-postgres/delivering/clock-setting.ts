@@ -1,6 +1,7 @@
 import { allSinks, lockSink, writeHealth } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { inOrder } from './some-batches.ts';
 
 /** Maximum number of deliveries moved in one transaction. */
 const MOVE_CHUNK = 2_000;
@@ -28,7 +29,7 @@ export async function readClock(tx: Transaction): Promise<LedgerClock> {
   return (await tx.first(CLOCK)) as LedgerClock;
 }
 
-/** Like `readClock`. Locks it until the end of the transaction, which may then move times. Must precede the locks of batches and sinks. */
+/** Like `readClock`. Locks it until the end of the transaction, which may then move times. */
 export async function lockClock(tx: Transaction): Promise<LedgerClock> {
   tx.requireOwingLock();
   return (await tx.first(LOCK_CLOCK)) as LedgerClock;
@@ -44,12 +45,13 @@ export async function recordClock(tx: Transaction): Promise<void> {
  * `moveChunk` moves. Returns the number of deliveries whose times it moved.
  */
 export async function moveBack(tx: Transaction, byMs: number): Promise<number> {
-  const batches = (await tx.rows(LOCK_BATCHES)).map(({ batch_no }) => batch_no);
-  for (const { sinkNo } of await allSinks(tx)) await moveSink(tx, sinkNo, byMs);
-  const moved = await tx.run(MOVE_BATCHED, [tx.now, byMs, batches]);
-  await tx.run(MOVE_BATCHES, [tx.now, byMs]);
+  await tx.rows(LOCK_SOURCES);
   // A complete listing with a time in the future would count as fresh until the clock reaches that time again.
   await tx.run(MOVE_COMPLETE, [tx.now, byMs]);
+  const batches = (await tx.rows(LOCK_BATCHES)).map(({ batch_no }) => batch_no);
+  await tx.run(MOVE_BATCHES, [tx.now, byMs, batches]);
+  for (const { sinkNo } of await allSinks(tx)) await moveSink(tx, sinkNo, byMs);
+  const moved = await tx.run(MOVE_BATCHED, [tx.now, byMs, batches]);
   await tx.run(MOVE_COUNTS, [tx.now]);
   await tx.run(MOVE_CHANGES, [tx.now]);
   await tx.run(SET_CLOCK, [tx.now, byMs, 0]);
@@ -118,6 +120,7 @@ const SET_CLOCK = statement(
   'UPDATE _ledger SET clock_at = $1, set_back_ms = set_back_ms + $2::bigint, set_ahead_ms = set_ahead_ms + $3::bigint',
 );
 const RECORD_STEP = statement('record-step', 'INSERT INTO _clock_set_back (from_at, to_at) VALUES ($1, $2)');
+const LOCK_SOURCES = statement('lock-all-sources', 'SELECT 1 FROM _sources ORDER BY source FOR UPDATE');
 const LOCK_BATCHES = statement<{ batch_no: number }>(
   'lock-all-batches',
   'SELECT batch_no FROM _batches ORDER BY batch_no FOR UPDATE',
@@ -128,7 +131,7 @@ const MOVE_BATCHED = statement(
 );
 const MOVE_BATCHES = statement(
   'move-batches',
-  'UPDATE _batches SET leased_until = greatest($1, leased_until - $2) WHERE leased_until > $1',
+  'UPDATE _batches SET leased_until = greatest($1, leased_until - $2) WHERE batch_no = ANY ($3::bigint[]) AND leased_until > $1',
 );
 const MOVE_COMPLETE = statement(
   'move-complete',
@@ -144,7 +147,7 @@ const MOVE_CHANGES = statement(
 );
 const MOVE_LEASES = statement(
   'move-leases',
-  'UPDATE _batches SET leased_until = leased_until + $1 WHERE leased_until > $2 AND lease <> 0 AND holder IS NOT NULL',
+  `UPDATE _batches SET leased_until = leased_until + $1 WHERE ${inOrder('b.leased_until > $2 AND b.lease <> 0 AND b.holder IS NOT NULL')}`,
 );
 const NEXT_STEP = statement<{
   step_no: number;
@@ -161,11 +164,13 @@ const NEXT_STEP = statement<{
 const LATER = statement<{ delivery_no: number; next_attempt_at: number }>(
   'later-deliveries',
   `SELECT d.delivery_no, d.next_attempt_at FROM _deliveries d WHERE d.sink_no = $1 AND d.state = 'pending' AND d.batch_no IS NULL
-   AND (d.next_attempt_at, d.delivery_no) > ($2, $3) ORDER BY d.next_attempt_at, d.delivery_no LIMIT $4 FOR UPDATE`,
+   AND (d.next_attempt_at, d.delivery_no) > ($2, $3) ORDER BY d.next_attempt_at, d.delivery_no LIMIT $4`,
 );
 const MOVE = statement(
   'move-deliveries',
-  'UPDATE _deliveries SET next_attempt_at = greatest($1, next_attempt_at - $2) WHERE delivery_no = ANY ($3::bigint[])',
+  `UPDATE _deliveries SET next_attempt_at = greatest($1, next_attempt_at - $2) WHERE delivery_no = ANY (ARRAY(SELECT d.delivery_no FROM _deliveries d
+     WHERE d.delivery_no = ANY ($3::bigint[]) AND coalesce(d.state, '') = 'pending' AND d.batch_no IS NULL AND d.next_attempt_at > $1
+     ORDER BY d.delivery_no FOR UPDATE))`,
 );
 const SET_POSITION = statement(
   'set-position-of-step',

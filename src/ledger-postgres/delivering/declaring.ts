@@ -88,6 +88,7 @@ async function moveTo(tx: Transaction, { name, place }: DeclaredSink): Promise<v
 
 /** Declares the sources that are configured. */
 export async function declareSources(tx: Transaction, sources: readonly DeclaredSource[]): Promise<void> {
+  await tx.rows(LOCK_SOURCES);
   const names = texts(sources.map(({ name }) => name));
   await tx.run(UNDECLARE, [names]);
   await tx.run(CONFIGURE, [names, texts(sources.map(({ config }) => config))]);
@@ -142,13 +143,14 @@ const PLACE = statement<{ place: string | null; former: string; health: string }
   'SELECT place, former, health FROM _sinks WHERE sink = $1',
 );
 const MOVE = statement('move-sink', 'UPDATE _sinks SET place = $2, former = $3, health = $4 WHERE sink = $1');
+const LOCK_SOURCES = statement('lock-all-sources', 'SELECT 1 FROM _sources ORDER BY source FOR UPDATE');
 const UNDECLARE = statement(
   'undeclare',
   'UPDATE _sources SET config = NULL WHERE source <> ALL ($1::text[])',
 );
 const CONFIGURE = statement(
   'configure-sources',
-  `INSERT INTO _sources (source, config) SELECT * FROM unnest($1::text[], $2::text[])
+  `INSERT INTO _sources (source, config) SELECT * FROM unnest($1::text[], $2::text[]) AS g (source, config) ORDER BY g.source
    ON CONFLICT (source) DO UPDATE SET config = excluded.config`,
 );
 const SOURCES = statement<{ name: string; config: string | null; leads: number; origin: string | null }>(

@@ -9,6 +9,7 @@ import {
 } from '../../ledger/rules/superseding.ts';
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { requireLocked } from './lock-deliveries.ts';
 
 /** A delivery of a lead to a sink, as the rules see it. */
 interface KnownDelivery {
@@ -54,10 +55,10 @@ export class LeadDeliveries {
     sinks: readonly number[],
   ): Promise<LeadDeliveries> {
     const asked = [texts(leads.map(({ source }) => source)), leads.map(({ id }) => id), sinks] as const;
-    await tx.rows(LOCK_BATCHES, asked);
+    const locked = await tx.rows(LOCK_BATCHES, asked);
     const deliveries = await tx.rows(LOCK_DELIVERIES, asked);
+    requireLocked(locked, deliveries);
     const inBatch = deliveries.flatMap(({ batch_no }) => batch_no ?? []);
-    // A batch may have been claimed before its delivery was locked. It is locked here.
     const batches = inBatch.length > 0 ? await tx.rows(STATE_OF_BATCHES, [inBatch]) : [];
     return new LeadDeliveries(deliveries, batches);
   }
@@ -139,9 +140,9 @@ const ASKED = `(SELECT DISTINCT source, id FROM unnest($1::text[], $2::bigint[])
   JOIN _versions v ON v.source = a.source AND v.id = a.id
   JOIN _deliveries d ON d.version_no = v.version_no AND d.sink_no = ANY ($3::int[])`;
 
-const LOCK_BATCHES = statement(
+const LOCK_BATCHES = statement<{ batch_no: number }>(
   'lock-batches-of-leads',
-  `SELECT 1 FROM _batches b WHERE b.batch_no IN (SELECT d.batch_no FROM ${ASKED} WHERE d.state = 'pending' AND d.batch_no IS NOT NULL)
+  `SELECT b.batch_no FROM _batches b WHERE b.batch_no IN (SELECT d.batch_no FROM ${ASKED} WHERE d.state = 'pending' AND d.batch_no IS NOT NULL)
    ORDER BY b.batch_no FOR UPDATE OF b`,
 );
 
@@ -161,5 +162,5 @@ const LOCK_DELIVERIES = statement<KnownDelivery>(
 const STATE_OF_BATCHES = statement<BatchState>(
   'state-of-batches',
   `SELECT b.batch_no, b.holder, (SELECT count(*) FROM _deliveries e WHERE e.batch_no = b.batch_no) AS deliveries
-   FROM _batches b WHERE b.batch_no = ANY ($1::bigint[]) ORDER BY b.batch_no FOR UPDATE`,
+   FROM _batches b WHERE b.batch_no = ANY ($1::bigint[])`,
 );

@@ -3,6 +3,7 @@ import type { DeliveryRow } from '../../ledger/rules/loaded-delivery.ts';
 import { DELIVERY_ID, HAS_CONTENT, IS_NEW_LEAD, KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import { OVERTAKEN } from './content-order-sql.ts';
+import { inOrder } from './some-batches.ts';
 
 /** A batch that is locked. */
 export interface LockedBatch {
@@ -53,7 +54,7 @@ const BEGIN = statement(
 
 const UNDO_BEGIN = statement(
   'undo-begin',
-  `UPDATE _batches b SET holder = NULL FROM unnest($1::bigint[], $2::bigint[]) AS g (batch_no, lease) WHERE b.batch_no = g.batch_no AND b.lease = g.lease`,
+  `UPDATE _batches SET holder = NULL WHERE ${inOrder('(b.batch_no, b.lease) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))')}`,
 );
 
 /** Returns the deliveries of batches, with their leads' contents. */
@@ -131,7 +132,10 @@ const RELEASE = statement(
   'UPDATE _batches SET lease = 0, holder = NULL, leased_until = $4 WHERE batch_no = $1 AND lease = $2 AND holder = $3',
 );
 
-const END_LEASES = statement('end-leases', 'UPDATE _batches SET leased_until = 0 WHERE holder = $1');
+const END_LEASES = statement(
+  'end-leases',
+  `UPDATE _batches SET leased_until = 0 WHERE ${inOrder('b.holder = $1')}`,
+);
 
 /** The statements of beginning and settling attempts. */
 export const settlingSql = {

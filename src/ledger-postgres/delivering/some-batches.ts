@@ -1,3 +1,8 @@
+/** Returns the condition of an UPDATE that changes the batches `b` that meet `condition`, and locks them in the order of their numbers first. */
+export function inOrder(condition: string): string {
+  return `batch_no = ANY (ARRAY(SELECT b.batch_no FROM _batches b WHERE ${condition} ORDER BY b.batch_no FOR UPDATE))`;
+}
+
 /** Maximum number of batches of which one transaction counts the deliveries. */
 const MAX_BATCHES = 100;
 
