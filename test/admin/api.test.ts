@@ -58,7 +58,20 @@ test('what is asked for reaches the operation, read and filled in', async () => 
   await get('/polls?status=failed&order=oldest');
   await post('/deliveries/retry', { sink: 'crm', state: 'dead' });
   await post('/deliveries/retry', { all: true });
-  await post('/deliveries/retry', { ids: ['42', 'crm:main:42:1:0a1b2c3d'], reason: ' 422 ' });
+  expect((await post('/deliveries/retry', { state: 'pending' })).body).toEqual({
+    deliveries: 3,
+    unmatched: [],
+  });
+  const named = { ids: ['42', 'crm:main:42:1:0a1b2c3d'] };
+  expect((await post('/deliveries/retry', { ...named, reason: ' 422 ' })).body).toEqual({
+    deliveries: 3,
+    unmatched: ['9'],
+  });
+  expect((await post('/deliveries/discard', { ...named, note: 'wrong number' })).body).toEqual({
+    deliveries: 2,
+    unmatched: ['9'],
+  });
+  await get(`/deliveries/count?state=dead&ids=${named.ids.join(',')}`);
   await post('/deliveries/discard', { sink: 'crm', reason: '422', note: ' wrong number ' });
   await post('/deliveries/discard', { all: true, note: 'all' });
   const delivered = { delivered_since: '2026-11-20T17:49', delivered_until: '2026-11-20T17:52' };
@@ -92,7 +105,12 @@ test('what is asked for reaches the operation, read and filled in', async () => 
     ['polls', { status: 'failed' }, { limit: 50, after: undefined, order: 'oldest' }],
     ['retry', { sink: 'crm', state: 'dead' }],
     ['retry', {}],
-    ['retry', { ids: ['42', 'crm:main:42:1:0a1b2c3d'], reason: '422' }],
+    ['retry', { state: 'pending' }],
+    ['retriable', { ...named, reason: '422' }],
+    ['retry', { ...named, reason: '422' }],
+    ['discardable', named],
+    ['discard', named, 'wrong number'],
+    ['countDeliveries', { state: 'dead', ...named }],
     ['discard', { sink: 'crm', reason: '422' }, 'wrong number'],
     ['discard', {}, 'all'],
     [
@@ -179,6 +197,8 @@ describe('what is asked wrongly is refused with what is wrong, and nothing is do
     ['/leads?sevrice=x', 'Unrecognized key: "sevrice"'],
     ['/leads?lead=1&lead=2', 'lead: '],
     ['/deliveries?state=done', 'state: '],
+    ['/deliveries/count?ids=42,x', 'ids.1: must be a lead id'],
+    [`/deliveries/count?ids=${Array(101).fill('1')}`, 'ids: '],
     ['/polls?status=ok', 'status: '],
     [`/leads?after=${'1'.repeat(41)}`, 'after: '],
     ['/leads/main/abc', 'lead: must be a lead id'],
@@ -204,7 +224,15 @@ describe('what is asked wrongly is refused with what is wrong, and nothing is do
     ['/deliveries/retry', [], 'The body is not valid'],
     ['/deliveries/retry', undefined, 'The body is not valid'],
     ['/deliveries/retry', { ids: [] }, 'ids: '],
-    ['/deliveries/retry', { ids: ['a b'] }, 'must be a lead id or a delivery id'],
+    [
+      '/deliveries/retry',
+      { ids: ['42', 'a b'] },
+      'ids.1: must be a lead id such as 42, or a delivery id such as',
+    ],
+    ['/deliveries/retry', { ids: ['0'] }, 'ids.0: must be a lead id'],
+    ['/deliveries/discard', { ids: ['9223372036854775808'], note: 'n' }, 'ids.0: must be a lead id'],
+    ['/sinks/crm/replay', { ids: Array(10_001).fill('1') }, 'ids: '],
+    ['/sinks/crm/replay', { ids: ['1'], all: true }, 'but not both'],
     ['/deliveries/discard', { sink: 'crm' }, 'note: '],
     ['/deliveries/discard', { sink: 'crm', note: ' ' }, 'note: '],
     ['/deliveries/discard', { note: 'n' }, 'must name a filter'],

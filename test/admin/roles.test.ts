@@ -87,7 +87,15 @@ const TABLE: Readonly<
       api: [post('/api/v1/deliveries/discard', { all: true, note: 'rung' })],
       pages: [post('/deliveries/discard', { all: 'yes' })],
     },
-    replayable: { api: [post('/api/v1/sinks/crm/replay', { all: true, dry_run: true })] },
+    retriable: { api: [post('/api/v1/deliveries/retry', { all: true, dry_run: true })] },
+    discardable: { api: [post('/api/v1/deliveries/discard', { all: true, note: 'rung', dry_run: true })] },
+    cancellable: { api: [post('/api/v1/sinks/crm/cancel-replay', { dry_run: true })] },
+    replayable: {
+      api: [
+        post('/api/v1/sinks/crm/replay', { all: true, dry_run: true }),
+        post('/api/v1/leads/main/42/replay', { sink: 'crm', dry_run: true }),
+      ],
+    },
     replayAll: { api: [post('/api/v1/sinks/crm/replay', { all: true })] },
     cancelReplays: {
       api: [post('/api/v1/sinks/crm/cancel-replay')],
@@ -257,6 +265,28 @@ test('the cached overview of an admin is not that of another role', async () => 
     const { text } = await ask(server, '/api/v1/overview', { headers: asRole(role) });
     expect(JSON.parse(text).installation).toBe(role);
   }
+});
+
+test('a dry run says what the action would do, does not do it, and leaves no line in the audit log', async () => {
+  const operations = aWellLeadsync();
+  const server = await anAuditedAdmin({ operations, tokens: () => tokens });
+  const dry = async (path: string, body: object) => {
+    const [address, request] = sent(post(`/api/v1${path}`, { ...body, dry_run: true }), 'operator', false);
+    return JSON.parse((await ask(server, address, request)).text);
+  };
+  const group = { sink: 'crm', source: 'main', state: 'dead', reason: null, deliveries: 3 };
+  const totals = { deliveries: 3, groups: [group], unmatched: ['9'] };
+  expect(await dry('/deliveries/retry', { ids: ['42', '9'] })).toEqual(totals);
+  expect(await dry('/deliveries/discard', { sink: 'crm', note: 'rung' })).toEqual(totals);
+  expect(await dry('/sinks/crm/replay', { all: true })).toMatchObject({ leads: 4, unmatched: ['9'] });
+  expect(await dry('/leads/main/42/replay', { sink: 'crm' })).toEqual({ deliveries: 4, unmatched: [] });
+  expect(await dry('/sinks/crm/cancel-replay', {})).toEqual({ cancelled: 5, attempted: 0, needed: 0 });
+  expect(operations.asked).toEqual([
+    ['retriable', { ids: ['42', '9'] }],
+    ['discardable', { sink: 'crm' }],
+    ['cancellable', 'crm'],
+  ]);
+  expect(server.entries).toEqual([]);
 });
 
 test('the description of the API names the role that each operation needs', async () => {

@@ -134,7 +134,9 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     audit: kept('audit', { rows: [], next: null }),
     countAudit: kept('countAudit', { count: 0, isAtLeast: false }),
     retry: kept('retry', 3),
+    retriable: kept('retriable', totals('dead')),
     discard: kept('discard', 2),
+    discardable: kept('discardable', totals('dead')),
     replayable: async () => ({
       leads: 4,
       sources: ['main'],
@@ -143,6 +145,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
     }),
     replayAll: kept('replayAll', 4),
     cancelReplays: kept('cancelReplays', { cancelled: 3, attempted: 1, needed: 0 }),
+    cancellable: kept('cancellable', { cancelled: 5, attempted: 0, needed: 0 }),
     replay: kept('replay', 1),
     poll: async (...args) => {
       asked.push(['poll', ...args]);
@@ -172,4 +175,10 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       faults: [],
     }),
   };
+}
+
+/** The deliveries of one group, and an id that selects none. */
+function totals(state: 'dead') {
+  const group = { sink: 'crm', source: 'main', state, reason: null, deliveries: 3 };
+  return { deliveries: 3, groups: [group], unmatched: ['9'] };
 }

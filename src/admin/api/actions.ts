@@ -1,33 +1,26 @@
 import type { FastifyInstance } from 'fastify';
 import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { ReloadResult, TestResult } from '../contract/configuration.ts';
-import { ReplayCancellation, ReplayTotals } from '../contract/deliveries.ts';
 import { Content, FoundLeads } from '../contract/leads.ts';
 import type { Operations } from '../contract/operations.ts';
 import { LeadPreviews } from '../contract/previews.ts';
 import { RejectedContent } from '../contract/rejected.ts';
 import {
   DEFAULT_PAUSE_REASON,
-  discardBody,
   expressionBody,
   findBody,
   leadPath,
   pauseBody,
   rejectedPath,
-  replayAllBody,
-  replayBody,
-  retryBody,
   sinkPath,
   sourcePath,
   versionPath,
 } from './inputs.ts';
 import { noSuchLead, noSuchRejection, noSuchSink, noSuchSource, noSuchVersion } from './not-found.ts';
-import { Changed, Discarded, Done, Requested, responses, Tried } from './outputs.ts';
+import { Changed, Requested, responses, Tried } from './outputs.ts';
 
 /** Maximum size of a body with an expression, in bytes. Leaves room for escapes. */
 const MAX_EXPRESSION_BYTES = 64 * 1024;
-/** Maximum size of a body with a list of ids, in bytes. */
-const MAX_IDS_BYTES = 4 * 1024 * 1024;
 
 /** Adds the routes that change something or return personal data. The audit log records each of these actions before it happens. */
 export function addActions(scope: FastifyInstance, operations: Operations): void {
@@ -127,95 +120,6 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
       const of = lead === undefined ? undefined : { source, lead };
       return { result: await operations.tryExpression({ expression, sink, lead: of }) };
     },
-  );
-  app.post(
-    '/leads/:source/:lead/replay',
-    {
-      config: { operation: 'replay' },
-      schema: {
-        operationId: 'replay',
-        summary: 'Deliver the current version of a lead to a sink again',
-        description:
-          'Creates a new delivery that is marked as a replay, whether or not the lead was delivered before.',
-        tags: ['leads'],
-        params: leadPath,
-        body: replayBody,
-        response: responses(Done, 404),
-      },
-    },
-    async ({ params: { source, lead }, body: { sink } }) => {
-      const deliveries = await operations.replay(sink, source, lead);
-      return deliveries > 0 ? { deliveries } : noSuchLead(source, lead);
-    },
-  );
-  app.post(
-    '/deliveries/retry',
-    {
-      bodyLimit: MAX_IDS_BYTES,
-      config: { operation: 'retry' },
-      schema: {
-        operationId: 'retry',
-        summary: 'Make dead or pending deliveries due now, with a new retry schedule',
-        description: 'Leaves out deliveries that are being attempted now.',
-        tags: ['deliveries'],
-        body: retryBody,
-        response: responses(Done),
-      },
-    },
-    async ({ body: { all: _, ...filter } }) => ({ deliveries: await operations.retry(filter) }),
-  );
-  app.post(
-    '/deliveries/discard',
-    {
-      bodyLimit: MAX_IDS_BYTES,
-      config: { operation: 'discard' },
-      schema: {
-        operationId: 'discard',
-        summary: 'Discard dead deliveries, with a note',
-        description:
-          'The deliveries become `skipped`, and no longer count as dead. `retry` with their ids, or with the state `discarded`, makes them pending again.',
-        tags: ['deliveries'],
-        body: discardBody,
-        response: responses(Discarded),
-      },
-    },
-    async ({ body: { all: _, note, ...filter } }) => ({ deliveries: await operations.discard(filter, note) }),
-  );
-  app.post(
-    '/sinks/:sink/replay',
-    {
-      bodyLimit: MAX_IDS_BYTES,
-      config: { operation: 'replayAll' },
-      schema: {
-        operationId: 'replayAll',
-        summary: 'Deliver leads to a sink again, or count them',
-        description:
-          'Creates a new delivery of the current version of each matching lead, marked as a replay.',
-        tags: ['sinks'],
-        params: sinkPath,
-        body: replayAllBody,
-        response: responses(ReplayTotals, 404),
-      },
-    },
-    async ({ params: { sink }, body: { all: _, dry_run, ...filter } }) => {
-      const totals = await operations.replayable(sink, filter);
-      return dry_run ? totals : { ...totals, leads: await operations.replayAll(sink, filter) };
-    },
-  );
-  app.post(
-    '/sinks/:sink/cancel-replay',
-    {
-      config: { operation: 'cancelReplays' },
-      schema: {
-        operationId: 'cancelReplay',
-        summary: 'Skip the pending deliveries that replays owe to a sink',
-        description: 'New and changed leads are not affected, and attempts in progress are not interrupted.',
-        tags: ['sinks'],
-        params: sinkPath,
-        response: responses(ReplayCancellation, 404),
-      },
-    },
-    async ({ params: { sink } }) => (await operations.cancelReplays(sink)) ?? noSuchSink(sink, operations),
   );
   app.post(
     '/sources/:source/poll',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isDeliveryId, isLeadId, KINDS_OF_IDS, MAX_IDS } from '../../leads/selected-id.ts';
 import { MOMENT_FORMS, momentOf } from '../../platform/time/parse-moment.ts';
 import { AuditFilter } from '../contract/audit.ts';
 import { DeliveryFilter, ReplayFilter } from '../contract/deliveries.ts';
@@ -39,12 +40,22 @@ const delivered = { delivered_since: moment.optional(), delivered_until: moment.
 
 const filter = { ...DeliveryFilter.shape, ...moments, ...delivered, lead: lead.optional() };
 
+const id = z
+  .string()
+  .refine((text) => isLeadId(text) || isDeliveryId(text), `must be ${KINDS_OF_IDS}`)
+  .describe('Lead id or delivery id.');
+
 const ids = z
-  .array(z.string().regex(/^\S{1,300}$/, 'must be a lead id or a delivery id'))
+  .array(id)
   .min(1)
-  .max(10_000)
+  .max(MAX_IDS)
   .optional()
-  .describe('Ids of leads and of deliveries. Ids that match nothing are ignored.');
+  .describe('Ids of leads and of deliveries. The answer names those that select nothing.');
+
+const dry_run = z
+  .boolean()
+  .optional()
+  .describe('Only says what the request would do. Changes nothing, and the audit log has no line for it.');
 
 const page = {
   limit: z.coerce
@@ -79,8 +90,23 @@ export const findBody = z.strictObject({
 });
 /** Query of `GET /deliveries`. `since` and `until` compare the time when the delivery was owed. */
 export const deliveryQuery = inOrder(z.strictObject({ ...filter, ...sortedPage }));
-/** Query of `GET /deliveries/count`: the same filter without paging. */
-export const deliveryCountQuery = inOrder(z.strictObject(filter));
+/** Maximum number of ids in an address. */
+const MAX_IDS_IN_ADDRESS = 100;
+
+/** Query of `GET /deliveries/count`: the same filter without paging, and ids with commas between them. */
+export const deliveryCountQuery = inOrder(
+  z.strictObject({
+    ...filter,
+    ids: z
+      .string()
+      .transform((text) => text.split(','))
+      .pipe(z.array(id).max(MAX_IDS_IN_ADDRESS))
+      .optional()
+      .describe(
+        `Ids of leads and of deliveries, with commas between them, at most ${MAX_IDS_IN_ADDRESS}. Counts each delivery once.`,
+      ),
+  }),
+);
 /** Query of `GET /polls`. It has no time range; older polls are on later pages. */
 export const pollQuery = z.strictObject({ ...PollFilter.shape, ...sortedPage });
 
@@ -110,6 +136,7 @@ export const retryBody = orAll(
         })
         .optional()
         .describe('If absent, both dead and pending deliveries.'),
+      dry_run,
       all: z.literal(true).optional().describe('Selects every dead or pending delivery of every sink.'),
     }),
   ),
@@ -124,6 +151,7 @@ export const discardBody = orAll(
       ids,
       state: z.literal('dead', { error: 'must be dead: leadsync discards no others' }).optional(),
       note: note(),
+      dry_run,
       all: z.literal(true).optional().describe('Selects every dead delivery of every sink.'),
     }),
   ),
@@ -142,7 +170,7 @@ export const replayAllBody = orAll(
       left_out: ReplayFilter.shape.left_out.describe(
         'Only leads that the sink does not have because its `where` left them out.',
       ),
-      dry_run: z.boolean().optional().describe('Only counts the leads and names some; sends nothing.'),
+      dry_run,
       all: z.literal(true).optional().describe('Selects every lead in the ledger.'),
     }),
   ),
@@ -186,7 +214,12 @@ export const exportPath = z.strictObject({ export: z.string() });
 /** Path parameter of a backup. The operation checks whether the backup exists. */
 export const backupPath = z.strictObject({ backup: z.string() });
 /** Body of a replay: one sink per request. The operation checks whether the sink exists. */
-export const replayBody = z.strictObject({ sink: z.string().describe('Sink that gets the lead again.') });
+export const replayBody = z.strictObject({
+  sink: z.string().describe('Sink that gets the lead again.'),
+  dry_run,
+});
+/** Body of a cancellation. A missing body or null counts as `{}`. */
+export const cancelBody = z.strictObject({ dry_run }).nullish().describe('Whether to only count.');
 /** Body of an expression to try. The operation checks whether the lead and the sink exist. */
 export const expressionBody = z
   .strictObject({

@@ -1,13 +1,22 @@
 import { z } from 'zod';
+import { ActionTotals } from '../contract/deliveries.ts';
 import { TriedExpression } from '../contract/previews.ts';
 
+const others = {
+  groups: ActionTotals.shape.groups
+    .optional()
+    .describe('With `dry_run`: the deliveries by sink, source, state and reason, most first.'),
+  unmatched: ActionTotals.shape.unmatched.describe('The given ids that select no delivery.'),
+};
 /** Result of a retry. */
 export const Done = z.object({
-  deliveries: z.int().nonnegative().describe('Number of deliveries that are due now.'),
+  deliveries: z.int().nonnegative().describe('Number of deliveries that are, or would be, due now.'),
+  ...others,
 });
 /** Result of a discard. */
 export const Discarded = z.object({
-  deliveries: z.int().nonnegative().describe('Number of discarded deliveries.'),
+  deliveries: z.int().nonnegative().describe('Number of deliveries that are, or would be, discarded.'),
+  ...others,
 });
 /** The sink whose state an action changed. */
 export const Changed = z.object({ sink: z.string() });

@@ -4,6 +4,7 @@ import type { Operations } from '../contract/operations.ts';
 import { neededRole } from '../contract/rights.ts';
 import { requestErrorFor, sendError } from '../http/send-error.ts';
 import { addActions } from './actions.ts';
+import { addDeliveryActions } from './delivery-actions.ts';
 import { addExportActions } from './export-actions.ts';
 import { addReads } from './reads.ts';
 
@@ -30,6 +31,7 @@ export async function addApi(
       });
       addReads(scope, operations);
       addActions(scope, operations);
+      addDeliveryActions(scope, operations);
       addExportActions(scope, operations);
     },
     { prefix: '/api/v1' },

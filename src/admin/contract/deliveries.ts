@@ -98,6 +98,21 @@ export const ReplayFilter = DeliveryFilter.omit({ sink: true, delivery: true, we
   left_out: z.literal(true).optional(),
 });
 
+/** The deliveries that a retry or a discard would change, in groups, most first, and the given ids that select no delivery. */
+export const ActionTotals = z.object({
+  deliveries: count,
+  groups: z.array(
+    z.object({
+      sink: z.string(),
+      source: z.string(),
+      state: DeliveryState,
+      reason: z.string().nullable(),
+      deliveries: count,
+    }),
+  ),
+  unmatched: z.array(z.string()).readonly(),
+});
+
 /** Number of leads that a replay would owe, their sources, a sample of them, and the given ids that match no lead. */
 export const ReplayTotals = z.object({
   leads: count,
@@ -117,5 +132,6 @@ export type DeliveryRow = z.infer<typeof DeliveryRow>;
 export type DeliveryFilter = z.infer<typeof DeliveryFilter>;
 export type FailureReasons = z.infer<typeof FailureReasons>;
 export type ReplayFilter = z.infer<typeof ReplayFilter>;
+export type ActionTotals = z.infer<typeof ActionTotals>;
 export type ReplayTotals = z.infer<typeof ReplayTotals>;
 export type ReplayCancellation = z.infer<typeof ReplayCancellation>;

@@ -2,6 +2,7 @@ import type { Alerts } from './alerts.ts';
 import type { AuditFilter, AuditRow } from './audit.ts';
 import type { Configuration, ReloadPreview, TestResult } from './configuration.ts';
 import type {
+  ActionTotals,
   DeliveryFilter,
   DeliveryRow,
   FailureReasons,
@@ -112,7 +113,7 @@ export interface Operations {
    */
   findLeads(search: PersonSearch, page: PageRequest): Promise<FoundLeads>;
   deliveries(filter: DeliveryFilter, page: PageRequest): Promise<Page<DeliveryRow>>;
-  countDeliveries(filter: DeliveryFilter): Promise<Count>;
+  countDeliveries(filter: DeliveryFilter & Ids): Promise<Count>;
   /** Returns why deliveries are dead or failed, over all sinks. */
   failureReasons(): Promise<FailureReasons>;
   sinks(): Promise<readonly SinkRow[]>;
@@ -140,14 +141,20 @@ export interface Operations {
 
   /** Makes matching dead or pending deliveries due now, and also discarded ones if the filter selects that state. Returns their number. */
   retry(filter: DeliveryFilter & Ids): Promise<number>;
+  /** Counts the deliveries that `retry` would make due. */
+  retriable(filter: DeliveryFilter & Ids): Promise<ActionTotals>;
   /** Discards the matching dead deliveries, with a note. Returns their number. */
   discard(filter: DeliveryFilter & Ids, note: string): Promise<number>;
+  /** Counts the deliveries that `discard` would discard. */
+  discardable(filter: DeliveryFilter & Ids): Promise<ActionTotals>;
   /** Counts the leads that `replayAll` would send. */
   replayable(sink: string, filter: ReplayFilter & Ids): Promise<ReplayTotals>;
   /** Creates replays of all matching leads for a sink. Returns their number. */
   replayAll(sink: string, filter: ReplayFilter & Ids): Promise<number>;
   /** Skips the pending deliveries that replays owe to a sink. Returns undefined if the sink is unknown. */
   cancelReplays(sink: string): Promise<ReplayCancellation | undefined>;
+  /** Counts what `cancelReplays` would do. Returns undefined if the sink is unknown. */
+  cancellable(sink: string): Promise<ReplayCancellation | undefined>;
   /** Creates a replay of a lead for a sink. Returns the number of new deliveries: 0 if the lead is unknown or its content is no longer stored. */
   replay(sink: string, source: string, lead: string): Promise<number>;
   /** Starts a poll of a source without waiting for its end. Returns false if a poll is already in progress; undefined if the source is unknown. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { MAX_LEAD_ID } from '../../leads/lead.ts';
+import { isDeliveryId, isLeadId, KINDS_OF_IDS, MAX_IDS } from '../../leads/selected-id.ts';
 import type { SelectedIds } from '../../ledger/contract/ledger-queries.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { countOf, printCount } from '../../platform/text/human-readable.ts';
@@ -8,13 +8,8 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import type { Surroundings } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 
-/** Maximum number of ids in a list. */
-const MAX_IDS = 10_000;
 /** Maximum length of a list on standard input, in characters. It leaves room for more characters per id than any id has. */
 const MAX_CHARACTERS = MAX_IDS * 300;
-
-/** Matches a delivery id: `sink:source:lead:version:hash`, possibly with more parts. */
-const DELIVERY = /^[^\s:]+:[^\s:]+:\d{1,19}:\d{1,9}:[0-9a-f]{8}(:[a-z0-9]+)*$/;
 
 /**
  * Reads a list of lead ids and delivery ids, one on each line, from a file or, with `-`, from standard input. Ignores empty lines, repeated ids
@@ -27,8 +22,8 @@ export async function readIds(file: string, stdin: Surroundings['stdin']): Promi
   for (const [at, line] of lines.entries()) {
     const id = line.trim();
     if (id === '' || id.startsWith('#')) continue;
-    if (/^\d{1,19}$/.test(id) && BigInt(id) >= 1n && BigInt(id) <= MAX_LEAD_ID) leads.add(BigInt(id));
-    else if (DELIVERY.test(id)) deliveries.add(id);
+    if (isLeadId(id)) leads.add(BigInt(id));
+    else if (isDeliveryId(id)) deliveries.add(id);
     else throw notAnId(name, at + 1);
   }
   const count = leads.size + deliveries.size;
@@ -64,7 +59,7 @@ async function textOf(stdin: Surroundings['stdin']): Promise<string> {
 function notAnId(name: string, line: number): CommandFailure {
   return usage(
     `${name}, line ${line}: this is neither a lead id nor the id of a delivery.`,
-    'Write one id on each line: a lead id such as 42, or a delivery id such as crm:main:42:1:0a1b2c3d.',
+    `Write one id on each line: ${KINDS_OF_IDS}.`,
   );
 }
 

@@ -3,6 +3,7 @@ import type { LeadSearch } from '../../admin/contract/leads.ts';
 import type { Ids } from '../../admin/contract/operations.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
 import { type LeadId, MAX_LEAD_ID } from '../../leads/lead.ts';
+import { isLeadId } from '../../leads/selected-id.ts';
 import type { LeadChoice } from '../../ledger/contract/ledger-control.ts';
 import type { ActionFilter, SelectedIds } from '../../ledger/contract/ledger-queries.ts';
 
@@ -34,10 +35,10 @@ export function choiceOf({ left_out, ...filter }: ReplayFilter & Ids): LeadChoic
   return { ...filterOf(filter), leftOut: left_out };
 }
 
-/** Divides ids into lead ids, which are numbers, and delivery ids. */
+/** Divides ids into lead ids, which are numbers, and delivery ids. Ignores repeated ids. */
 function idsOf(ids: readonly string[]): SelectedIds {
-  const isLead = (id: string) => /^\d{1,19}$/.test(id) && BigInt(id) <= MAX_LEAD_ID;
-  return { leads: ids.filter(isLead).map(BigInt), deliveries: ids.filter((id) => !isLead(id)) };
+  const all = [...new Set(ids)];
+  return { leads: all.filter(isLeadId).map(BigInt), deliveries: all.filter((id) => !isLeadId(id)) };
 }
 
 function timesOf({ since, until }: { since: string | undefined; until: string | undefined }) {
@@ -49,8 +50,7 @@ function timesOf({ since, until }: { since: string | undefined; until: string | 
 
 /** Parses a lead id. @throws RequestError if the text is not a lead id */
 export function leadIdOf(text: string): LeadId {
-  const id = /^\d{1,19}$/.test(text) ? BigInt(text) : 0n;
-  if (id >= 1n && id <= MAX_LEAD_ID) return id;
+  if (isLeadId(text)) return BigInt(text);
   const hint = `A lead id is a whole number from 1 to ${MAX_LEAD_ID}.`;
   throw new RequestError(400, 'wrong-lead-id', 'This is not a lead id.', hint);
 }

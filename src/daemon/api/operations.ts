@@ -1,5 +1,6 @@
 import { actor } from '../../admin/contract/actor.ts';
 import type { Configuration } from '../../admin/contract/configuration.ts';
+import type { ActionTotals } from '../../admin/contract/deliveries.ts';
 import { isLogged } from '../../admin/contract/log.ts';
 import {
   MAX_COUNTED,
@@ -11,6 +12,7 @@ import type { PollFilter } from '../../admin/contract/polls.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
 import { AlertFile, alertFile } from '../../alerts/alert-file.ts';
 import type { AuditStore } from '../../audit/audit-store.ts';
+import type { ActionTotals as LedgerTotals } from '../../ledger/contract/ledger-control.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { type AskLedger, LedgerBusy, type PageReader } from '../../ledger/contract/ledger-pages.ts';
 import type { DeliveryRow, LedgerStatus } from '../../ledger/contract/status-rows.ts';
@@ -36,8 +38,8 @@ import { reloadPreviewJson } from './reload-preview.ts';
 import { previewExport, runExport } from './run-export.ts';
 
 /**
- * What `operationsOf` works with. `queries` runs in a separate thread and answers the reads, except for `replayable`; the ledger of `parts` makes the
- * changes. `mappings` evaluates expressions in a separate process.
+ * What `operationsOf` works with. `queries` runs in a separate thread and answers the reads; the ledger of `parts` makes the changes, and counts what they
+ * would change. `mappings` evaluates expressions in a separate process.
  */
 export interface OperationParts {
   readonly parts: Pick<
@@ -187,6 +189,10 @@ export function operationsOf(context: OperationParts): Operations {
       wakes.notifyAll();
       return retried;
     },
+    retriable: async (filter) => {
+      await requireNames(context, query, filter);
+      return totalsJson(await ledger.retriable(filterOf(filter)));
+    },
     replay: async (sink, source, lead) => {
       await requireNames(context, query, { sink, source });
       const owed = await ledger.replay(sink, { source, lead: leadIdOf(lead) });
@@ -196,6 +202,10 @@ export function operationsOf(context: OperationParts): Operations {
     discard: async (filter, note) => {
       await requireNames(context, query, filter);
       return ledger.discard(filterOf(filter), { by: actor.getStore()?.who ?? 'unknown', note });
+    },
+    discardable: async (filter) => {
+      await requireNames(context, query, filter);
+      return totalsJson(await ledger.discardable(filterOf(filter)));
     },
     replayable: async (sink, filter) => {
       await requireNames(context, query, { sink, source: filter.source });
@@ -209,6 +219,7 @@ export function operationsOf(context: OperationParts): Operations {
       return owed;
     },
     cancelReplays: (sink) => ledger.cancelReplays(sink),
+    cancellable: (sink) => ledger.cancellable(sink),
     poll: async (source) => pollNow(source),
     previewExport: (what, name) => previewExport(what, name, parts),
     runExport: (what, name) => runExport(what, name, context),
@@ -234,6 +245,15 @@ export function operationsOf(context: OperationParts): Operations {
 }
 
 const HOUR_MS = 3_600_000;
+
+/** Returns the deliveries that an action would change, as the API has them. */
+function totalsJson({ deliveries, groups, unmatched }: LedgerTotals): ActionTotals {
+  return {
+    deliveries,
+    groups: groups.map((group) => ({ ...group, reason: group.reason ?? null })),
+    unmatched,
+  };
+}
 
 /** Wraps the queries so that their failures become HTTP errors. */
 function withHttpErrors(queries: PageReader): AskLedger {

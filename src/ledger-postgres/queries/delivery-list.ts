@@ -1,5 +1,5 @@
 import type { LeadId } from '../../leads/lead.ts';
-import type { DeliveryFilter, ResultFilter } from '../../ledger/contract/ledger-queries.ts';
+import type { ActionFilter, DeliveryFilter, ResultFilter } from '../../ledger/contract/ledger-queries.ts';
 import type { Count, Order, Rows } from '../../ledger/contract/page-rows.ts';
 import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
 import { parseDeliveryId } from '../../ledger/rules/delivery-id.ts';
@@ -7,7 +7,7 @@ import { toDeliveryRow } from '../../ledger/rules/delivery-rows.ts';
 import { type Cursor, countOf, FROM_NEWEST, rowsAfter } from '../../ledger/rules/keyset-page.ts';
 import { periodOf } from '../../ledger/rules/period.ts';
 import { hasResultCondition, resultParameters } from '../../ledger/rules/result-parameters.ts';
-import { listedStates } from '../../ledger/rules/selecting.ts';
+import { idFilters, listedStates } from '../../ledger/rules/selecting.ts';
 import { MAX_SEARCHED, sentUnder } from '../../ledger/rules/webhook-batch.ts';
 import { isBatchWebhookId } from '../../platform/text/webhook-id.ts';
 import { texts, type Value } from '../database/statement.ts';
@@ -48,7 +48,17 @@ export async function deliveriesPage(
 }
 
 /** Counts deliveries, up to `most`, the newest first. Stops earlier if it would have to read too many that do not match. */
-export async function countDeliveries(tx: Transaction, filter: DeliveryFilter, most: number): Promise<Count> {
+export async function countDeliveries(
+  tx: Transaction,
+  { ids, ...filter }: ActionFilter,
+  most: number,
+): Promise<Count> {
+  if (ids) {
+    const numbers = new Set<number>();
+    for (const one of idFilters({ ...filter, ids }))
+      for (const { no } of await named(tx, one, FROM_NEWEST, MAX_OF_ONE_LEAD)) numbers.add(no);
+    return countOf(numbers.size, most);
+  }
   if (namesOne(filter)) return countOf((await named(tx, filter, FROM_NEWEST, most)).length, most);
   const values = listValues(filter);
   if (filter.source === undefined && !hasResultCondition(filter))

@@ -1,5 +1,5 @@
 import type { LeadId } from '../../leads/lead.ts';
-import type { DeliveryFilter } from './ledger-queries.ts';
+import type { ActionFilter, DeliveryFilter } from './ledger-queries.ts';
 import type {
   Count,
   FoundLeads,
@@ -55,7 +55,7 @@ export interface LedgerPages {
   /** Returns a page of deliveries. */
   deliveries(filter: DeliveryFilter, page: Page): Rows<DeliveryRow>;
   /** Counts deliveries, up to `most`, the newest first. Stops earlier if it would have to read too many that do not match. */
-  countDeliveries(filter: DeliveryFilter, most: number): Count;
+  countDeliveries(filter: ActionFilter, most: number): Count;
   /** Like `LedgerQueries.countDue`. */
   countDue(sink: string, now: Date, most: number): number;
   /** Returns a page of polls. */

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
 import { isBatchWebhookId } from '../../platform/text/webhook-id.ts';
-import type { DeliveryFilter, SelectedState } from '../contract/ledger-queries.ts';
+import type { ActionFilter, DeliveryFilter, SelectedState } from '../contract/ledger-queries.ts';
 import type { Count, Order, Rows } from '../contract/page-rows.ts';
 import type { DeliveryRow } from '../contract/status-rows.ts';
 import { type MadeAttempts, type RawDelivery, toDeliveryRow } from '../rules/delivery-rows.ts';
@@ -17,7 +17,7 @@ import {
 } from '../rules/keyset-page.ts';
 import { type Period, periodOf } from '../rules/period.ts';
 import { hasResultCondition, type ResultParameters, resultParameters } from '../rules/result-parameters.ts';
-import { listedStates, STATE_CONDITIONS } from '../rules/selecting.ts';
+import { idFilters, listedStates, STATE_CONDITIONS } from '../rules/selecting.ts';
 import { type BatchAttempt, MAX_SEARCHED, sentUnder } from '../rules/webhook-batch.ts';
 import { deliveryId } from '../schema/views.ts';
 import { filterSql } from './filter-sql.ts';
@@ -107,7 +107,11 @@ export class DeliveryList {
    * Returns the number of matching deliveries, but counts at most `most`. If no index has the filter's condition, reads only the newest
    * deliveries of each sink and state.
    */
-  count(filter: DeliveryFilter, most: number): Count {
+  count({ ids, ...filter }: ActionFilter, most: number): Count {
+    if (ids) {
+      const found = idFilters({ ...filter, ids }).flatMap((one) => this.#ofOne(one));
+      return countOf(new Set(found.map(({ no }) => no)).size, most);
+    }
     if (namesOne(filter)) return countOf(this.#ofOne(filter).length, most);
     const source = this.#onlySource(filter);
     const isIndexed = source === null && !hasResultCondition(filter);

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
 import type { LedgerPages } from '../contract/ledger-pages.ts';
-import type { DeliveryFilter } from '../contract/ledger-queries.ts';
+import type { ActionFilter, DeliveryFilter } from '../contract/ledger-queries.ts';
 import type {
   Count,
   FoundLeads,
@@ -168,7 +168,7 @@ export class PageQueries implements LedgerPages {
     return this.#deliveries.page(filter, page.limit, cursorOf(page), orderOf(page));
   }
 
-  countDeliveries(filter: DeliveryFilter, most: number): Count {
+  countDeliveries(filter: ActionFilter, most: number): Count {
     return this.#deliveries.count(filter, most);
   }
 

@@ -55,6 +55,15 @@ export function selectedBy({ ids, ...filter }: ActionFilter, states: readonly Se
   };
 }
 
+/** Returns the filter that finds the deliveries of each id. Leaves out ids that the rest of the filter excludes. */
+export function idFilters({ ids, ...filter }: ActionFilter): DeliveryFilter[] {
+  const named = [
+    ...(ids?.leads ?? []).map((lead) => ({ ...filter, lead })),
+    ...(ids?.deliveries ?? []).map((delivery) => ({ ...filter, delivery })),
+  ];
+  return named.filter((one) => meets(one, filter));
+}
+
 /** Whether an id is the one that the filter requires, if it requires one. */
 function meets(named: DeliveryFilter, { lead, delivery }: DeliveryFilter): boolean {
   return (lead ?? named.lead) === named.lead && (delivery ?? named.delivery) === named.delivery;

@@ -421,6 +421,18 @@ export class FakeOperations implements Operations {
     return meant.length;
   }
 
+  async retriable(filter: DeliveryFilter & Ids) {
+    return { deliveries: this.#matching(filter).length, groups: [], unmatched: [] };
+  }
+
+  async discardable(filter: DeliveryFilter & Ids) {
+    return { deliveries: this.#matching({ ...filter, state: 'dead' }).length, groups: [], unmatched: [] };
+  }
+
+  async cancellable(sink: string) {
+    return this.#sink(sink) && { cancelled: 0, attempted: 0, needed: 0 };
+  }
+
   async discard({ ids, ...filter }: DeliveryFilter & Ids, note: string): Promise<number> {
     const isNamed = ({ delivery_id }: DeliveryRow) => ids === undefined || ids.includes(delivery_id);
     const meant = this.#matching({ ...filter, state: 'dead' }).filter(isNamed);

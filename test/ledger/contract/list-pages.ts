@@ -42,7 +42,7 @@ export function listPagesContract(store: () => PagedStore): void {
         'drop pending',
         'crm dead',
       ]);
-      const counted = async (filter: Parameters<typeof queries.ask<'deliveries'>>[1]) =>
+      const counted = async (filter: Parameters<typeof queries.ask<'countDeliveries'>>[1]) =>
         (await queries.ask('countDeliveries', filter, 10_000)).count;
       expect(await counted({})).toBe(16);
       expect(await queries.ask('countDeliveries', {}, 10)).toEqual({ count: 10, isAtLeast: true });
@@ -51,6 +51,11 @@ export function listPagesContract(store: () => PagedStore): void {
       expect(await counted({ source: 'main' })).toBe(16);
       expect(await counted({ source: 'other' })).toBe(0);
       expect(await counted({ delivery: everything[0]?.delivery })).toBe(1);
+      const ofSeven = (await page({ lead: 7n, sink: 'crm' })).map(({ delivery }) => delivery);
+      const named = { leads: [7n, 8n, 99n], deliveries: [...ofSeven, 'crm:main:99:1:0a1b2c3d'] };
+      expect(await counted({ ids: named })).toBe(4);
+      expect(await counted({ ids: named, states: ['dead'] })).toBe(2);
+      expect(await counted({ ids: named, lead: 7n })).toBe(2);
     });
 
     it('polls come newest first and can be found by source and status', async () => {
