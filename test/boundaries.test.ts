@@ -51,7 +51,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'identity/ asks an OpenID provider who a person is; it must not know sessions, pages or what a person may do.',
   },
   admin: {
-    imports: ['identity', 'platform'],
+    imports: ['identity', 'leads', 'platform'],
     doors: [
       'server.ts',
       'address-error.ts',
@@ -65,13 +65,14 @@ const rooms: Readonly<Record<string, Room>> = {
       'contract/overview.ts',
       'contract/polls.ts',
       'contract/previews.ts',
+      'contract/rejected.ts',
       'contract/sinks.ts',
       'contract/request-error.ts',
       'contract/actor.ts',
       'contract/rights.ts',
     ],
     because:
-      'admin/ serves HTTP and receives its operations as functions; it must not know the rooms that implement them. Of identity/ it knows the contract alone.',
+      'admin/ serves HTTP and receives its operations as functions; it must not know the rooms that implement them. Of leads/ and identity/ it knows what every client has to know.',
   },
   source: {
     imports: ['leads', 'platform', 'telemetry'],

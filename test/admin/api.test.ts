@@ -269,6 +269,64 @@ describe('what is asked wrongly is refused with what is wrong, and nothing is do
   });
 });
 
+describe('a list as CSV', () => {
+  const csv = { headers: { accept: 'text/csv, */*;q=0.1' } };
+
+  test.each([
+    ['/leads?source=main', 'source,lead_id,service_slug,'],
+    ['/deliveries?state=dead', 'delivery_id,source,lead_id,'],
+    ['/polls', 'poll_id,source,started_at,'],
+    ['/log', 'at,level,event,message,'],
+    ['/rejected-leads', 'rejected_id,source,lead_id,'],
+    ['/audit', 'id,at,who,via,'],
+  ])('%s has it for a client that accepts it, in the columns of the pages', async (path, head) => {
+    const { server, get, asked } = await start();
+    const { status, headers, text } = await ask(server, `/api/v1${path}`, csv);
+    expect(status).toBe(200);
+    expect(headers).toMatchObject({ 'content-type': 'text/csv; charset=utf-8', vary: 'accept' });
+    expect(headers['content-disposition']).toMatch(/^attachment; filename="[a-z]+\.csv"$/);
+    expect(text.startsWith(head)).toBe(true);
+    expect((await get(path)).body).toMatchObject({ rows: expect.any(Array) });
+    expect(asked).toHaveLength(2);
+    for (const paging of ['limit=5', 'after=1.1']) {
+      const paged = await ask(server, `/api/v1${path}${path.includes('?') ? '&' : '?'}${paging}`, csv);
+      expect(paged.status).toBe(400);
+    }
+    expect(asked).toHaveLength(2);
+  });
+
+  test('has all rows in the requested order, part by part, and texts that no spreadsheet evaluates', async () => {
+    const operations = aWellLeadsync();
+    const [row] = (await operations.leads({}, { limit: 1 })).rows;
+    const pages: unknown[] = [];
+    const leads: typeof operations.leads = async (filter, page) => {
+      pages.push({ ...filter, ...page });
+      const one = { ...(row as NonNullable<typeof row>), service_slug: page.after ? '+44 20' : '=1+1' };
+      return { rows: [one], next: page.after ? null : '7.1' };
+    };
+    const { server } = await start({ operations: { ...operations, leads } });
+    const { text } = await ask(server, '/api/v1/leads?order=oldest&lead=42', csv);
+    const services = text
+      .trimEnd()
+      .split('\r\n')
+      .map((line) => line.split(',')[2]);
+    expect(services).toEqual(['service_slug', "'=1+1", '+44 20']);
+    expect(pages).toEqual([
+      { lead: '42', order: 'oldest', limit: 1_000 },
+      { lead: '42', order: 'oldest', limit: 1_000, after: '7.1' },
+    ]);
+  });
+
+  test('that cannot be read is an error in JSON', async () => {
+    const operations = aWellLeadsync();
+    const deliveries = () =>
+      Promise.reject(new RequestError(404, 'unknown-sink', 'There is no sink "x".', ''));
+    const { server } = await start({ operations: { ...operations, deliveries } });
+    const { status, body } = jsonOf(await ask(server, '/api/v1/deliveries?sink=x', csv));
+    expect([status, body.error.code]).toEqual([404, 'unknown-sink']);
+  });
+});
+
 test('what is not there is a 404 that says where to look', async () => {
   const { get, post } = await start();
   for (const answer of [

@@ -267,6 +267,15 @@ test('the cached overview of an admin is not that of another role', async () => 
   }
 });
 
+test('the audit log is as closed to a viewer as CSV as it is as JSON', async () => {
+  const server = await anAuditedAdmin({ tokens: () => tokens });
+  const statusFor = async (role: Role) =>
+    (await ask(server, '/api/v1/audit', { headers: { ...asRole(role), accept: 'text/csv' } })).status;
+  expect([await statusFor('viewer'), await statusFor('operator'), await statusFor('admin')]).toEqual([
+    403, 403, 200,
+  ]);
+});
+
 test('a dry run says what the action would do, does not do it, and leaves no line in the audit log', async () => {
   const operations = aWellLeadsync();
   const server = await anAuditedAdmin({ operations, tokens: () => tokens });

@@ -3,32 +3,16 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { printCount } from '../../platform/text/human-readable.ts';
 import { Alerts } from '../contract/alerts.ts';
-import { AuditRow } from '../contract/audit.ts';
 import { Configuration, ReloadPreview } from '../contract/configuration.ts';
-import { DeliveryRow, FailureReasons } from '../contract/deliveries.ts';
-import { LeadDetail, LeadRow } from '../contract/leads.ts';
-import { LogLine } from '../contract/log.ts';
+import { FailureReasons } from '../contract/deliveries.ts';
+import { LeadDetail } from '../contract/leads.ts';
 import { MAX_COUNTED, type Operations } from '../contract/operations.ts';
-import { PollRow } from '../contract/polls.ts';
 import { ExpressionLanguage } from '../contract/previews.ts';
-import { RejectedRow } from '../contract/rejected.ts';
 import { may } from '../contract/rights.ts';
 import { SinkDetail, SinkRow, withoutOrigins } from '../contract/sinks.ts';
-import { count, pageOf } from '../contract/values.ts';
+import { count } from '../contract/values.ts';
 import { OverviewAnswer, withFormerNames } from './former-names.ts';
-import {
-  auditQuery,
-  deliveryCountQuery,
-  deliveryQuery,
-  leadCountQuery,
-  leadPath,
-  leadQuery,
-  logQuery,
-  pollQuery,
-  rejectedQuery,
-  sinkPath,
-  sinkQuery,
-} from './inputs.ts';
+import { deliveryCountQuery, leadCountQuery, leadPath, sinkPath, sinkQuery } from './inputs.ts';
 import { noSuchLead, noSuchSink } from './not-found.ts';
 import { responses } from './outputs.ts';
 
@@ -38,7 +22,7 @@ const atLeast = z
     `Whether there may be more. Counting stops at ${printCount(MAX_COUNTED)}, or earlier if it would read too many rows that do not match.`,
   );
 
-/** Adds the read-only routes. None of them returns a lead's content. */
+/** Adds the read-only routes, apart from the lists. None of them returns a lead's content. */
 export function addReads(scope: FastifyInstance, operations: Operations): void {
   const app = scope.withTypeProvider<ZodTypeProvider>();
   app.get(
@@ -53,22 +37,6 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       },
     },
     async () => withFormerNames(await operations.overview()),
-  );
-  app.get(
-    '/leads',
-    {
-      config: { operation: 'leads' },
-      schema: {
-        operationId: 'leads',
-        summary: 'List leads without their content, in the order in which they were first seen',
-        description:
-          'Filters by id, source, service, time, and whether the source still lists the lead. `since` and `until` compare the time when the lead was first seen. With a service and without an id, they compare the time when the lead came to the service; with `listing=gone`, the time of the first complete listing without the lead. `order` sorts by the same time.',
-        tags: ['leads'],
-        querystring: leadQuery,
-        response: responses(pageOf(LeadRow)),
-      },
-    },
-    ({ query: { limit, after, order, ...search } }) => operations.leads(search, { limit, after, order }),
   );
   app.get(
     '/leads/count',
@@ -100,20 +68,6 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       },
     },
     async ({ params: { source, lead } }) => (await operations.lead(source, lead)) ?? noSuchLead(source, lead),
-  );
-  app.get(
-    '/deliveries',
-    {
-      config: { operation: 'deliveries' },
-      schema: {
-        operationId: 'deliveries',
-        summary: 'List deliveries, in the order in which they were owed',
-        tags: ['deliveries'],
-        querystring: deliveryQuery,
-        response: responses(pageOf(DeliveryRow)),
-      },
-    },
-    ({ query: { limit, after, order, ...filter } }) => operations.deliveries(filter, { limit, after, order }),
   );
   app.get(
     '/deliveries/count',
@@ -182,34 +136,6 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
     },
   );
   app.get(
-    '/polls',
-    {
-      config: { operation: 'polls' },
-      schema: {
-        operationId: 'polls',
-        summary: 'List polls',
-        tags: ['watch'],
-        querystring: pollQuery,
-        response: responses(pageOf(PollRow)),
-      },
-    },
-    ({ query: { limit, after, order, ...filter } }) => operations.polls(filter, { limit, after, order }),
-  );
-  app.get(
-    '/log',
-    {
-      config: { operation: 'log' },
-      schema: {
-        operationId: 'log',
-        summary: 'The last lines of the log, newest first',
-        tags: ['watch'],
-        querystring: logQuery,
-        response: responses(z.object({ rows: z.array(LogLine) })),
-      },
-    },
-    async ({ query }) => ({ rows: [...(await operations.log(query))] }),
-  );
-  app.get(
     '/alerts',
     {
       config: { operation: 'alerts' },
@@ -223,22 +149,6 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       },
     },
     () => operations.alerts(),
-  );
-  app.get(
-    '/rejected-leads',
-    {
-      config: { operation: 'rejected' },
-      schema: {
-        operationId: 'rejected',
-        summary: 'List leads that could not be recorded, without their text',
-        description:
-          '`state=open`: rejected leads in the last complete listing. `state=gone`: rejected leads that are no longer in it. `state=resolved`: leads that leadsync has recorded since.',
-        tags: ['leads'],
-        querystring: rejectedQuery,
-        response: responses(pageOf(RejectedRow)),
-      },
-    },
-    ({ query: { limit, after, order, ...filter } }) => operations.rejected(filter, { limit, after, order }),
   );
   app.get(
     '/expressions',
@@ -279,21 +189,5 @@ export function addReads(scope: FastifyInstance, operations: Operations): void {
       },
     },
     () => operations.previewReload(true),
-  );
-  app.get(
-    '/audit',
-    {
-      config: { operation: 'audit' },
-      schema: {
-        operationId: 'audit',
-        summary: 'List the audit log, newest first: who did what',
-        description:
-          'If a filter matches few lines, a page can be shorter than its limit, or even empty, although `next` leads to older lines.',
-        tags: ['watch'],
-        querystring: auditQuery,
-        response: responses(pageOf(AuditRow)),
-      },
-    },
-    ({ query: { limit, after, ...filter } }) => operations.audit(filter, { limit, after }),
   );
 }

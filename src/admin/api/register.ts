@@ -6,6 +6,7 @@ import { requestErrorFor, sendError } from '../http/send-error.ts';
 import { addActions } from './actions.ts';
 import { addDeliveryActions } from './delivery-actions.ts';
 import { addExportActions } from './export-actions.ts';
+import { addLists } from './lists.ts';
 import { addReads } from './reads.ts';
 
 /** Maximum size of a request body, in bytes. */
@@ -30,6 +31,7 @@ export async function addApi(
         describeRole(route);
       });
       addReads(scope, operations);
+      addLists(scope, operations);
       addActions(scope, operations);
       addDeliveryActions(scope, operations);
       addExportActions(scope, operations);

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { DELIVERY_COLUMNS } from '../../admin/contract/deliveries.ts';
 import { WAIT_REASONS } from '../../leads/sink-health.ts';
 import type { LedgerQueries, SelectedState } from '../../ledger/contract/ledger-queries.ts';
 import type { FailureReasons } from '../../ledger/contract/sink-activity.ts';
@@ -35,6 +36,7 @@ import {
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { table } from '../shell/table.ts';
+import { csvOf, csvOption } from '../views/csv.ts';
 import { recordPhrase } from '../views/destination-record.ts';
 import { notCounted, reasonTable } from '../views/failure-reasons.ts';
 
@@ -44,6 +46,7 @@ interface Options extends FilterOptions {
   readonly before?: string;
   readonly reasons?: boolean;
   readonly json?: boolean;
+  readonly csv?: boolean;
 }
 
 const STATES = ['pending', 'delivered', 'dead', 'skipped', 'discarded'] as const;
@@ -55,6 +58,7 @@ export const command = defineCommand<Options>({
     'leadsync deliveries --sink crm --state pending dead --since 2h',
     'leadsync deliveries --lead 42 --json',
     'leadsync deliveries --reasons',
+    'leadsync deliveries --state dead --csv --limit 10000 > dead.csv',
   ],
   notes:
     'HTTP and TOOK are the status and the duration of the last attempt. The id of a delivery is sink:source:lead:version:hash; `leadsync retry` takes this id.',
@@ -116,7 +120,8 @@ function declareOptions(command: Command, surroundings: Surroundings): void {
       'only deliveries older than this one, usually the last one of the previous list',
     )
     .option('--reasons', 'count the dead and the failed deliveries of all sinks by reason instead')
-    .option('--json', 'print the deliveries or the reasons as JSON');
+    .option('--json', 'print the deliveries or the reasons as JSON')
+    .addOption(csvOption('deliveries').conflicts(['json', 'reasons']));
 }
 
 /** Refuses `--reasons` together with a selection. @throws CommandFailure */
@@ -157,6 +162,16 @@ function show(
     stdout.write(printJson({ deliveries: rows.map((row) => deliveryJson(row, batchWait)), more }));
     return;
   }
+  if (options.csv) {
+    stdout.write(
+      csvOf(
+        rows.map((row) => deliveryJson(row, batchWait)),
+        DELIVERY_COLUMNS,
+      ),
+    );
+    if (more) stderr.write(moreNote(rows));
+    return;
+  }
   if (rows.length === 0) {
     stderr.write('No delivery matches.\n');
     return;
@@ -187,13 +202,13 @@ function show(
       widthOf(surroundings),
     ),
   );
-  const last = rows.at(-1)?.delivery;
-  if (more)
-    stderr.write(
-      `These are the newest ${rows.length}; there are more. Continue with --before ${last} or a higher --limit.\n`,
-    );
+  if (more) stderr.write(moreNote(rows));
   const dead = rows.filter(({ state }) => state === 'dead');
   if (dead.length > 0) stderr.write(whatToDo(dead, commandFormatter(options, surroundings)));
+}
+
+function moreNote(rows: readonly DeliveryRow[]): string {
+  return `These are the newest ${rows.length}; there are more. Continue with --before ${rows.at(-1)?.delivery} or a higher --limit.\n`;
 }
 
 function whatToDo(dead: readonly DeliveryRow[], command: ShowCommand): string {

@@ -1,4 +1,5 @@
 import { Argument, InvalidArgumentError, Option } from 'commander';
+import { REJECTED_COLUMNS } from '../../admin/contract/rejected.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { RejectionState, StoredRejection } from '../../ledger/contract/page-rows.ts';
 import { printMomentAndAge } from '../../platform/text/human-readable.ts';
@@ -11,6 +12,7 @@ import { readableConfigOf, type Surroundings, widthOf, withLedger } from '../she
 import { ExitCode } from '../shell/exit-code.ts';
 import { recordAction } from '../shell/record-action.ts';
 import { table } from '../shell/table.ts';
+import { csvOf, csvOption } from '../views/csv.ts';
 
 interface Options {
   readonly source?: string;
@@ -19,6 +21,7 @@ interface Options {
   readonly before?: number;
   readonly showData?: boolean;
   readonly json?: boolean;
+  readonly csv?: boolean;
 }
 
 const STATES = ['open', 'gone', 'resolved', 'any'] as const;
@@ -48,7 +51,8 @@ export const command = defineCommand<Options>({
         readId,
       )
       .option('--show-data', 'with an id: also show the text of the lead, which is personal data')
-      .option('--json', 'print the rejected leads as JSON'),
+      .option('--json', 'print the rejected leads as JSON')
+      .addOption(csvOption('rejected leads').conflicts('json')),
   run: async (options, surroundings, [id]) => {
     if (options.showData && id === undefined)
       throw new CommandFailure(
@@ -110,29 +114,38 @@ function show(
   rows: readonly StoredRejection[],
   next: number | undefined,
   raw: string | undefined,
-  { json }: Options,
+  { json, csv }: Options,
   surroundings: Surroundings,
 ): void {
   const { stdout, stderr, clock } = surroundings;
+  const shown = raw === undefined ? rows : rows.map((row) => ({ ...row, raw }));
   if (json) {
-    const shown = raw === undefined ? rows : rows.map((row) => ({ ...row, raw }));
     stdout.write(printJson({ rejected: shown, more: next !== undefined }));
     return;
   }
-  if (rows.length === 0) stderr.write('No rejected lead matches.\n');
-  else
-    stdout.write(
-      table(
-        COLUMNS,
-        rows.map((row) => cellsOf(row, clock.now())),
-        widthOf(surroundings),
-      ),
-    );
-  if (raw !== undefined) stdout.write(raw === '' ? 'Its text was erased.\n' : `${printable(raw)}\n`);
+  if (csv)
+    stdout.write(csvOf<Shown>(shown, raw === undefined ? REJECTED_COLUMNS : [...REJECTED_COLUMNS, 'raw']));
+  else showTable(rows, raw, clock.now(), surroundings);
   if (next !== undefined)
     stderr.write(
       `These are the newest ${rows.length}; there are more. Continue with --before ${next} or a higher --limit.\n`,
     );
+}
+
+/** A rejected lead, with its text if that was requested. */
+type Shown = StoredRejection & { readonly raw?: string };
+
+function showTable(
+  rows: readonly StoredRejection[],
+  raw: string | undefined,
+  now: Date,
+  surroundings: Surroundings,
+): void {
+  const { stdout, stderr } = surroundings;
+  const cells = rows.map((row) => cellsOf(row, now));
+  if (rows.length === 0) stderr.write('No rejected lead matches.\n');
+  else stdout.write(table(COLUMNS, cells, widthOf(surroundings)));
+  if (raw !== undefined) stdout.write(raw === '' ? 'Its text was erased.\n' : `${printable(raw)}\n`);
 }
 
 const COLUMNS = [

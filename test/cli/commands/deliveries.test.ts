@@ -25,6 +25,20 @@ describe('leadsync deliveries', () => {
     expect(more).toEqual([]);
   });
 
+  test('prints CSV with the columns of the pages, in which no text is a formula', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1);
+    const outcome = { ...refused, reason: '=1+1, "so"' };
+    await attemptDue(ledger, 'crm', install.clock, () => outcome);
+    const { stdout } = await install.run(['deliveries', '--csv', '--state', 'dead']);
+    const [head, line, ...more] = stdout.split('\r\n');
+    expect(head).toMatch(/^delivery_id,source,lead_id,lead_version,sink,event,state,reason,/);
+    expect(line).toMatch(/^crm:main:1:1:[0-9a-f]{8},main,1,1,crm,created,dead,"'=1\+1, ""so""",1,false,/);
+    expect(more).toEqual(['']);
+    expect((await install.run(['deliveries', '--csv', '--reasons'])).code).toBe(2);
+    expect((await install.run(['deliveries', '--csv', '--json'])).code).toBe(2);
+  });
+
   test('shows the status and the duration of the last attempt where the terminal is wide enough', async () => {
     const install = new Install();
     const ledger = await install.listed(1);

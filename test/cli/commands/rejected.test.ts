@@ -61,6 +61,22 @@ describe('leadsync rejected', () => {
     expect((await install.run(['rejected', '--source', 'mian'])).code).toBe(2);
   });
 
+  test('prints CSV with the columns of the pages, and the text only if it was requested', async () => {
+    const install = await someRejected();
+    const { stdout, stderr } = await install.run(['rejected', '--csv', '--limit', '1']);
+    const [head, line, ...more] = stdout.split('\r\n');
+    expect(head).toMatch(/^rejected_id,source,lead_id,path,reason,.*,state$/);
+    expect(line).toMatch(/^3,main,8,client_email,must be text,.*,open$/);
+    expect(more).toEqual(['']);
+    expect(stderr).toContain('there are more');
+    const shown = await install.run(['rejected', '3', '--csv', '--show-data']);
+    expect(shown.stdout).toMatch(/,state,raw\r\n3,.*canary@example\.com/);
+    expect(auditOf(install)).toMatchObject([{ what: 'reveal', rejected: 3 }]);
+    const none = await install.run(['rejected', '--csv', '--state', 'resolved']);
+    expect([none.code, none.stdout, none.stderr]).toEqual([0, `${head}\r\n`, '']);
+    expect((await install.run(['rejected', '--csv', '--json'])).code).toBe(2);
+  });
+
   test('says when there are more, and continues there', async () => {
     const install = await someRejected();
     const first = await install.run(['rejected', '--state', 'any', '--limit', '2']);
