@@ -143,6 +143,12 @@ export function planOf(last: LastConfiguration, config: Config, exact?: ConfigCh
   };
 }
 
+/** The options of a source that make up its address. */
+const ADDRESS: ReadonlySet<string> = new Set([
+  'base_url',
+  'leads_path',
+] satisfies (keyof SourceConfig['options'])[]);
+
 function planSources(
   { sources: last }: LastDeclaration,
   { sources }: Config,
@@ -155,7 +161,9 @@ function planSources(
       const { config: before, leads = 0, origin } = known.get(source.name) ?? {};
       const elsewhere = planElsewhere(source, origin);
       if (before === undefined) return [{ kind: 'added', name: source.name, leads }, ...elsewhere];
-      const options = optionsOf(source.name, exact) ?? differingOptions(before, describeSource(source));
+      const changed = optionsOf(source.name, exact) ?? differingOptions(before, describeSource(source));
+      // The other address is reported by itself, because no poll uses it yet.
+      const options = elsewhere.length > 0 ? changed.filter((option) => !ADDRESS.has(option)) : changed;
       return options.length > 0 ? [{ kind: 'altered', name: source.name, options }, ...elsewhere] : elsewhere;
     }),
     ...last

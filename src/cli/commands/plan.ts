@@ -1,5 +1,6 @@
 import { type ChangedOption, describeChangedOption } from '../../config/changes/changed-options.ts';
 import type { Config } from '../../config/contract/config.ts';
+import type { LastDeclaration } from '../../ledger/contract/declaration.ts';
 import { describePlan } from '../../operations/describe-plan.ts';
 import { isDataDirInUse } from '../../operations/opening/open-ledger.ts';
 import { planOf } from '../../operations/plan.ts';
@@ -22,6 +23,8 @@ const NOTHING = 'No source, sink or export would change.';
 const NOT_COMPARED =
   'Secrets (such as the url of a webhook) and options outside sources, sinks and exports are compared only while leadsync runs with this file and admin.listen is not off.';
 
+const NO_DECLARATION: LastDeclaration = { sources: [], sinks: [] };
+
 /** `leadsync plan`: shows what a changed configuration would do. Changes nothing. */
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync plan', 'leadsync plan -c new.yaml', "leadsync plan --json | jq '.sinks'"],
@@ -30,10 +33,9 @@ export const command = defineCommand<{ json?: boolean }>({
   declare: (command) => command.option('--json', 'print the plan as JSON'),
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);
-    const last = {
-      ...(await lastDeclaration(config, surroundings)),
-      exports: await lastExports(exportStatesOf(config)),
-    };
+    const declared = await lastDeclaration(config, surroundings);
+    if (!declared) surroundings.stderr.write(noLedger(config));
+    const last = { ...(declared ?? NO_DECLARATION), exports: await lastExports(exportStatesOf(config)) };
     const planned = await withRouting(planOf(last, config), last, config, {
       leads: () => newestLeads(config, surroundings, TRIED_LEADS),
       sentPending: (sink) => sentPending(config, surroundings, sink),
@@ -48,6 +50,11 @@ export const command = defineCommand<{ json?: boolean }>({
     return ExitCode.done;
   },
 });
+
+/** Returns a note for a data directory without a ledger, which a configuration in another folder may name by mistake. */
+function noLedger({ dataDir }: Config): string {
+  return `There is no ledger in ${printable(dataDir)} (data_dir), so everything counts as new. A relative data_dir begins at the folder of the configuration file.\n`;
+}
 
 /** Asks the running leadsync for the options that would change. Returns undefined if none runs with this file, or if it does not say. */
 async function changedOptions(config: Config): Promise<readonly ChangedOption[] | undefined> {
