@@ -10,12 +10,11 @@ import {
   failedFiles,
   failedPoll,
   heldSink,
-  lowDisk,
   pausedSink,
   rejectedLeads,
   shrunkListing,
-  staleConfig,
 } from './problem-checks.ts';
+import { lowDisk, staleConfig } from './process-problems.ts';
 
 /** Texts of alerts state no ages, because people read them later and each notice states the start on a line of its own. */
 const ALERT_TEXT = { command: commandInText };

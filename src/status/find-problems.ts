@@ -16,15 +16,8 @@ import {
   problem,
   SEE_LOG,
 } from './problem.ts';
-import {
-  deadLeads,
-  failedFiles,
-  heldSink,
-  lowDisk,
-  pausedSink,
-  staleConfig,
-  waiting,
-} from './problem-checks.ts';
+import { deadLeads, failedFiles, heldSink, pausedSink, waiting } from './problem-checks.ts';
+import { lowDisk, staleConfig } from './process-problems.ts';
 import { findSourceProblems } from './source-problems.ts';
 import type { SinkView, SourceView } from './status-view.ts';
 

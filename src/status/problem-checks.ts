@@ -6,7 +6,6 @@ import {
   countOf,
   isDueNow,
   printAge,
-  printBytes,
   printCount,
   printMinute,
   printMomentAndAge,
@@ -15,7 +14,7 @@ import {
 import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
 import type { FileRuns } from './export-view.ts';
 import { fixCredentials } from './fix-credentials.ts';
-import { type DiskSpace, type Problem, problem, type StaleConfig, type TextOptions } from './problem.ts';
+import { isSince, type Problem, problem, type TextOptions } from './problem.ts';
 
 /**
  * The problems that status, pages and alerts share: the condition, the text and the next step of each. The callers supply the facts and
@@ -114,17 +113,6 @@ function reasonPart(dead: number, most: DeadReason | undefined): string {
   if (!most?.reason) return '.';
   if (most.deliveries === dead) return `: ${sentence(most.reason)}`;
   return `. The most frequent reason (${printCount(most.deliveries)}): ${sentence(most.reason)}`;
-}
-
-/** Finds a disk that has too little free space. */
-export function lowDisk({ freeBytes, minFreeBytes }: DiskSpace): Found {
-  if (freeBytes === undefined || freeBytes >= minFreeBytes) return undefined;
-  return problem(
-    'disk_low',
-    null,
-    `The disk of the data directory has ${printBytes(freeBytes)} of free space, less than ${printBytes(minFreeBytes)} (\`ledger.min_free\`).`,
-    'Free space, or enlarge the disk: when it is full, leadsync neither polls nor delivers. `retention` limits the growth of the ledger; `keep` limits that of exports and backups.',
-  );
 }
 
 /** Failure of a poll. */
@@ -279,28 +267,8 @@ export function failedFiles(
   );
 }
 
-/** Maximum number of configuration faults in one message. */
-const MAX_FAULTS = 3;
-
-/** Returns the problem that the configuration file is not valid, while an earlier configuration stays in force. */
-export function staleConfig(stale: StaleConfig, options: TextOptions): Problem {
-  const faults = stale.faults.length > 0 ? `: ${stale.faults.slice(0, MAX_FAULTS).join('; ')}` : '.';
-  const { command } = options;
-  return problem(
-    'config_stale',
-    null,
-    `leadsync keeps an earlier configuration in force: the file ${isSince('invalid', stale.since, options)}${faults}`,
-    `${command('validate')} shows every fault; ${command('reload')} applies the file once they are fixed.`,
-  );
-}
-
 /** Returns the backlog as a clause: `3 leads wait`. */
 export function waiting(pending: number): string {
   if (pending === 0) return 'no leads wait';
   return `${countOf(pending, 'lead')} ${pending === 1 ? 'waits' : 'wait'}`;
-}
-
-/** Returns `has been STATE since …` for text that is read now, and `is STATE` for an alert, which states the start on a line of its own. */
-function isSince(state: string, at: Date, { now }: TextOptions): string {
-  return now ? `has been ${state} since ${printMomentAndAge(at, now)}` : `is ${state}`;
 }

@@ -1,5 +1,6 @@
 import type { SecretOption } from '../config/contract/config.ts';
 import { PROBLEMS, type StatusCode } from '../leads/problems.ts';
+import { printMomentAndAge } from '../platform/text/human-readable.ts';
 import type { ExportView } from './export-view.ts';
 
 /**
@@ -23,8 +24,9 @@ export interface TextOptions {
   /** Current time, for ages. Absent if the text is read later, when ages would be wrong. */
   readonly now?: Date;
   /**
-   * Whether the text may name the environment variables and files that secrets come from. Only a reader who may see the configuration gets such
-   * a text; alerts and the log have other readers.
+   * Whether the text may say where a value of the configuration comes from: an environment variable, a file with a secret, or a place in the
+   * configuration file. Only a reader who may see the configuration gets such a text; alerts have other readers. Any text may name the value itself, such
+   * as a directory or an address, because the page of a sink shows it to everyone, too.
    */
   readonly namesOrigins?: boolean;
 }
@@ -87,4 +89,9 @@ export function listOf(found: Problem | undefined): Problem[] {
 /** Formats a command in backticks, for text whose commands are rewritten later for this installation. */
 export function commandInText(words: string): string {
   return `\`leadsync ${words}\``;
+}
+
+/** Returns `has been STATE since …` for text that is read now, and `is STATE` for an alert, which states the start on a line of its own. */
+export function isSince(state: string, at: Date, { now }: TextOptions): string {
+  return now ? `has been ${state} since ${printMomentAndAge(at, now)}` : `is ${state}`;
 }

@@ -1,7 +1,6 @@
 import { actor } from '../../admin/contract/actor.ts';
 import type { Configuration } from '../../admin/contract/configuration.ts';
 import type { ActionTotals } from '../../admin/contract/deliveries.ts';
-import { isLogged } from '../../admin/contract/log.ts';
 import {
   MAX_COUNTED,
   MAX_SERVICES,
@@ -33,6 +32,7 @@ import { auditLines, countAuditLines } from './audit-lines.ts';
 import { findLeads } from './find-leads.ts';
 import { leadPreviews, tryOnLead } from './lead-previews.ts';
 import { choiceOf, filterOf, leadIdOf, searchOf } from './ledger-filters.ts';
+import { logLines } from './log-lines.ts';
 import { overviewOf } from './overview.ts';
 import { reloadPreviewJson } from './reload-preview.ts';
 import { previewExport, runExport } from './run-export.ts';
@@ -155,16 +155,7 @@ export function operationsOf(context: OperationParts): Operations {
       await requireNames(context, query, filter);
       return query('countPolls', filter, MAX_COUNTED);
     },
-    log: async (filter) =>
-      context
-        .recentLines()
-        .map(({ at, source = null, sink = null, ...line }) => ({
-          at: at.toISOString(),
-          ...line,
-          source,
-          sink,
-        }))
-        .filter((line) => isLogged(line, filter)),
+    log: async (filter) => logLines(context.recentLines(), filter),
     alerts: async () => {
       const { alerts, dataDir } = parts.current.config;
       const state = await new AlertFile(disk, alertFile(dataDir)).read();

@@ -15,7 +15,9 @@ import { attemptDue, Install } from '../../cli/an-install.ts';
 const refused = { kind: 'unavailable', reason: 'It answered 401.', httpStatus: 401 } as const;
 const as = (role: Role): Actor => ({ who: role, via: 'token', role, address: '127.0.0.1' });
 
-test('only an admin reads which file or variable the secret of a sink that answers 401 comes from', async () => {
+const fault = 'leadsync.yaml:5:37: sinks.crm.url: the variable NO_SUCH is not set';
+
+test('only an admin reads which file or variable the secret of a sink that answers 401 comes from, and the faults of the file', async () => {
   const crm = { type: 'webhook', url: 'http://127.0.0.1:9/hook', headers: { Authorization: '${CRM_TOKEN}' } };
   const install = new Install({ sinks: { crm: { ...crm, secret: { file: './crm.secret' } } } });
   const ledger = await install.listed(...Array.from({ length: 30 }, (_, i) => i + 1));
@@ -34,10 +36,17 @@ test('only an admin reads which file or variable the secret of a sink that answe
       pollFailures: new PollFailures(install.clock),
     },
     unready: async () => [],
-    state: () => ({ generation: 1, loadedAt: install.clock.now(), stale: undefined, values: [] }),
+    state: () => ({
+      generation: 1,
+      loadedAt: install.clock.now(),
+      stale: { since: install.clock.now(), faults: [fault] },
+      values: [],
+    }),
   };
   for (const role of ROLES) {
     const { problems } = await actor.run(as(role), () => overviewOf(context, queries.ask.bind(queries)));
+    const stale = problems.find(({ code }) => code === 'config_stale');
+    expect(stale?.message.endsWith(role === 'admin' ? `: ${fault}` : '. It has 1 fault.'), role).toBe(true);
     const held = problems.find(({ code }) => code === 'sink_held');
     for (const step of [held?.next_step, held?.page_step]) {
       expect(step, role).toContain('`headers.Authorization`');
