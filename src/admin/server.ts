@@ -149,7 +149,7 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
   app.post('/-/reload', { config: { operation: 'reload' } }, async (_request, reply) => {
     await record('reload');
     const result = await options.reload();
-    return reply.code(result.applied ? 200 : 422).send(result);
+    return reply.code(statusOf(result)).send(result);
   });
   if (!options.operations) {
     app.get('/api/v1/configuration', { config: { operation: 'configuration' } }, () =>
@@ -178,6 +178,12 @@ async function addRoutes(app: FastifyInstance, options: AdminOptions): Promise<v
   });
   await addLogin(app, { access, record, pages, login });
   addOidcLogin(app, { access, record, pages, login, onLoginFailed, monotonicMs });
+}
+
+/** Returns the HTTP status of a reload: 422 if the file has faults, and 503 if leadsync could not apply it although it is valid. */
+function statusOf({ applied, failure }: ReloadResult): 200 | 422 | 503 {
+  if (applied) return 200;
+  return typeof failure === 'string' ? 503 : 422;
 }
 
 /** Returns the overview with a cache for each of its two forms: with and without the origins of secrets. */

@@ -56,7 +56,8 @@ export const PROBLEMS = {
   },
   config_stale: {
     severity: 'warning',
-    means: 'The configuration file is not valid, and an earlier configuration stays in force.',
+    means:
+      'The configuration file is not valid or could not be applied, and an earlier configuration stays in force.',
     alert: true,
     status: true,
     section: 'config-stale',

@@ -31,10 +31,13 @@ export interface TextOptions {
   readonly namesOrigins?: boolean;
 }
 
-/** A configuration file that is not valid, while an earlier configuration stays in force. */
+/** A configuration file that is not valid or could not be applied, while an earlier configuration stays in force. */
 export interface StaleConfig {
   readonly since: Date;
+  /** Faults of the file; empty if it is valid. */
   readonly faults: readonly string[];
+  /** Why a valid file could not be applied, with the next step; for example, because the ledger cannot be written. */
+  readonly failure?: string | undefined;
 }
 
 /** The free space on the disk of the data directory, and the space below which it is a problem, in bytes. */

@@ -1,4 +1,4 @@
-import { countOf, printBytes } from '../platform/text/human-readable.ts';
+import { countOf, printBytes, printMomentAndAge } from '../platform/text/human-readable.ts';
 import {
   type DiskSpace,
   isSince,
@@ -25,11 +25,18 @@ export function lowDisk({ freeBytes, minFreeBytes }: DiskSpace): Problem | undef
 const MAX_FAULTS = 3;
 
 /**
- * Returns the problem that the configuration file is not valid, while an earlier configuration stays in force. Each fault names its place in a file, and
+ * Returns the problem that the configuration file is not valid or could not be applied, while an earlier configuration stays in force. Each fault names its place in a file, and
  * may name a variable, so a text without `namesOrigins` only counts them.
  */
 export function staleConfig(stale: StaleConfig, options: TextOptions): Problem {
-  const { command } = options;
+  const { command, now } = options;
+  if (stale.failure !== undefined)
+    return problem(
+      'config_stale',
+      null,
+      `leadsync keeps an earlier configuration in force: the file is valid, but could not be applied${now ? ` since ${printMomentAndAge(stale.since, now)}` : ''}: ${stale.failure}`,
+      `${command('reload')} applies the file once the cause is fixed.`,
+    );
   return problem(
     'config_stale',
     null,

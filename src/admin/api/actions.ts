@@ -196,7 +196,8 @@ export function addActions(scope: FastifyInstance, operations: Operations): void
       schema: {
         operationId: 'reload',
         summary: 'Reload the configuration file',
-        description: 'An invalid file changes nothing: `applied` is false, and `faults` lists every fault.',
+        description:
+          'An invalid file changes nothing: `applied` is false, and `faults` lists every fault. If leadsync cannot apply a valid file, for example because the ledger is locked, `failure` says why.',
         tags: ['configuration'],
         response: responses(ReloadResult),
       },

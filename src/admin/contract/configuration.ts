@@ -10,15 +10,22 @@ const ConfigValue = z.object({
   origin: z.string(),
 });
 
-/** The configuration in force. `stale` is set while the file is not valid. */
+/** The configuration in force. `stale` is set while the file is not valid, or could not be applied. */
 export const Configuration = z.object({
   generation: count,
   loaded_at: time,
-  stale: z.object({ since: time, faults: z.array(z.string()) }).nullable(),
+  stale: z
+    .object({
+      since: time,
+      faults: z.array(z.string()),
+      /** Why the file could not be applied although it is valid; null if it has faults. */
+      failure: z.string().nullable(),
+    })
+    .nullable(),
   values: z.array(ConfigValue),
 });
 
-/** Result of a reload. Also has the fields `changes` and `restart` if the file was applied, otherwise `faults`. */
+/** Result of a reload. Also has the fields `changes` and `restart` if the file was applied, otherwise `faults` and `failure`. */
 export const ReloadResult = z.looseObject({ applied: z.boolean(), generation: count });
 
 /** What a reload would change. `options` is null if the file has faults. */

@@ -19,7 +19,7 @@ import type { RejectedContent, RejectedCount, RejectedFilter, RejectedRow } from
 import type { Period, SinkDetail, SinkRow } from './sinks.ts';
 import type { Count, Order } from './values.ts';
 
-/** Result of a reload: the changes, or the faults of the configuration. */
+/** Result of a reload: the changes, or why nothing was applied. */
 export type ReloadResult = { readonly applied: boolean; readonly generation: number } & Record<
   string,
   unknown

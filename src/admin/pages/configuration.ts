@@ -80,7 +80,7 @@ function body(
     html`<dl class="facts">
       <div><dt>Generation</dt><dd>${generation}</dd></div>
       <div><dt>In force since</dt><dd>${moment(loaded_at)} <small>${ago(loaded_at, now)}</small></dd></div>
-      <div><dt>File</dt><dd>${fileState(isInForce, options)}</dd></div>
+      <div><dt>File</dt><dd>${fileState(isInForce, options, stale)}</dd></div>
     </dl>`,
     may('reload') &&
       (isInForce
@@ -90,8 +90,13 @@ function body(
   ];
 }
 
-function fileState(isInForce: boolean, options: ReloadPreview['options']): string {
+function fileState(
+  isInForce: boolean,
+  options: ReloadPreview['options'],
+  stale: Configuration['stale'],
+): string {
   if (isInForce) return 'in force';
+  if (options?.length === 0 && stale && stale.failure !== null) return 'not applied';
   return options === null || options.length === 0
     ? 'has faults'
     : `${countOf(options.length, 'option')} changed and not yet in force`;
@@ -148,7 +153,11 @@ function valueTable(name: string, rows: Values): VNode {
   });
 }
 
-function staleNotice({ since, faults }: NonNullable<Configuration['stale']>, now: Date): VNode {
+function staleNotice({ since, faults, failure }: NonNullable<Configuration['stale']>, now: Date): VNode {
+  if (failure !== null)
+    return html`<div class="notice bad">
+      <p>The file is valid, but leadsync could not apply it ${ago(since, now)}, so the previous configuration stays in force: <bdi>${failure}</bdi> Reload it once the cause is fixed.</p>
+    </div>`;
   return html`<div class="notice bad">
     <p>The file was changed ${ago(since, now)} and has faults, so the previous configuration stays in force. Fix the file and reload it.</p>
     <ul>${faults.map((fault) => html`<li><code><bdi>${fault}</bdi></code></li>`)}</ul>
@@ -157,6 +166,10 @@ function staleNotice({ since, faults }: NonNullable<Configuration['stale']>, now
 
 function reloadNotice(result: ReloadResult): Notice {
   const { applied, generation } = result;
+  if (typeof result['failure'] === 'string') {
+    const text = `The file is valid, but leadsync could not apply it; generation ${generation} stays in force.`;
+    return { kind: 'bad', text, lines: [result['failure']] };
+  }
   if (!applied) {
     const text = `Nothing has changed: the file has faults, and generation ${generation} stays in force.`;
     return { kind: 'bad', text, lines: linesOf(result['faults']) };

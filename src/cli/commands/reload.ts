@@ -15,7 +15,7 @@ const RELOAD_MS = 30_000;
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync reload', 'leadsync validate && leadsync reload'],
   notes:
-    'Polls and attempts that have started finish with the old configuration. If the configuration is invalid, nothing changes: the command reports every fault and exits with 78. SIGHUP does the same; with `watch: true` in the configuration, leadsync reloads automatically.',
+    'Polls and attempts that have started finish with the old configuration. If the configuration is invalid, nothing changes: the command reports every fault and exits with 78. If it is valid but cannot be applied, for example because the ledger is locked, the command says why and exits with 1. SIGHUP does the same; with `watch: true` in the configuration, leadsync reloads automatically.',
   declare: (command) => command.option('--json', 'print the result as JSON'),
   run: async ({ json, ...options }, surroundings) => {
     // The address may be readable despite faults. Then the running leadsync reports the faults.
@@ -53,10 +53,13 @@ export const command = defineCommand<{ json?: boolean }>({
       throw notReached(here, address, 'the leadsync there uses another configuration file');
     if (json) surroundings.stdout.write(printJson(result));
     else if (result.applied) surroundings.stdout.write(`${applied(result)}\n`);
-    else for (const fault of result.faults) surroundings.stderr.write(`${printable(fault)}\n`);
+    else for (const reason of reasonsOf(result)) surroundings.stderr.write(`${printable(reason)}\n`);
     if (!result.applied && !json)
-      surroundings.stderr.write(`Nothing was changed: generation ${result.generation} stays in effect.\n`);
-    return result.applied ? ExitCode.done : ExitCode.configuration;
+      surroundings.stderr.write(
+        `${result.failure ? 'The file is valid, but it was not applied' : 'Nothing was changed'}: generation ${result.generation} stays in effect.\n`,
+      );
+    if (result.applied) return ExitCode.done;
+    return result.failure ? ExitCode.notDone : ExitCode.configuration;
   },
 });
 
@@ -82,7 +85,12 @@ function wrongToken(address: string): CommandFailure {
 
 type Result =
   | { applied: true; generation: number; changes: string[]; restart: string[] }
-  | { applied: false; generation: number; faults: string[] };
+  /** `failure`: why leadsync could not apply a valid file. */
+  | { applied: false; generation: number; faults: string[]; failure?: string | null };
+
+function reasonsOf({ faults, failure }: Extract<Result, { applied: false }>): readonly string[] {
+  return failure ? [failure] : faults;
+}
 
 function readResult(body: string): Result | undefined {
   try {

@@ -136,16 +136,28 @@ function reasonsIn(body: string): readonly string[] | undefined {
   }
 }
 
+interface StaleJson {
+  readonly since: string;
+  readonly faults: readonly unknown[];
+  readonly failure?: unknown;
+}
+
 /**
- * If the running leadsync reports that it uses an earlier configuration because the file is invalid, returns when that began and each fault
- * in the file. Otherwise returns undefined.
+ * If the running leadsync reports that it uses an earlier configuration, returns since when, and each fault in the file or why it could not be
+ * applied. Otherwise returns undefined.
  */
 export async function staleConfig(asked: DaemonTarget, token: Token): Promise<StaleConfig | undefined> {
   const answer = await askDaemon(asked, '/api/v1/configuration', { token });
   if ('failure' in answer) return undefined;
   try {
-    const { stale } = JSON.parse(answer.body) as { stale?: { since: string; faults: unknown[] } | null };
-    return stale ? { since: new Date(stale.since), faults: stale.faults.map(String) } : undefined;
+    const { stale } = JSON.parse(answer.body) as { stale?: StaleJson | null };
+    if (!stale) return undefined;
+    const { since, faults, failure } = stale;
+    return {
+      since: new Date(since),
+      faults: faults.map(String),
+      ...(typeof failure === 'string' && { failure }),
+    };
   } catch {
     return undefined; // the server is not a leadsync, or an older one
   }

@@ -34,7 +34,13 @@ export async function serveAdmin(
     return {
       generation,
       loaded_at: loadedAt.toISOString(),
-      stale: stale ? { since: stale.since.toISOString(), faults: [...stale.faults] } : null,
+      stale: stale
+        ? {
+            since: stale.since.toISOString(),
+            faults: [...stale.faults],
+            failure: stale.failure ?? null,
+          }
+        : null,
       values: [...values],
     };
   };

@@ -80,7 +80,7 @@ async function serveProbes(
       reasons().map((reason) => `leadsync is waiting to start because there is no ledger yet. ${reason}`),
     registry: { contentType: 'text/plain; version=0.0.4; charset=utf-8', metrics: async () => '' },
     configuration: async () => ({ generation: 1, loaded_at: loadedAt, stale: null, values: [] }),
-    reload: async () => ({ applied: false, generation: 1, faults: [NOT_STARTED] }),
+    reload: async () => ({ applied: false, generation: 1, faults: [], failure: NOT_STARTED }),
     operations: undefined,
     audit: async () => undefined,
     onFault: (error) => logger.fault('answering a request', error),

@@ -19,13 +19,21 @@ interface ConfigState {
   /** Number of configurations applied since startup, including the first. */
   readonly generation: number;
   readonly loadedAt: Date;
-  /** Since when and why the configuration file, or a file that it names, is invalid. Undefined if the configuration is valid. */
+  /** Since when and why the configuration file is invalid or not applied. Undefined if it is in force. */
   readonly stale: StaleConfig | undefined;
   /** Every current value with its origin; secrets are masked. */
   readonly values: readonly ConfigValue[];
 }
 
-/** Result of a reload: the changes, or the faults in the configuration. */
+/** Why nothing was applied. */
+type Refusal = {
+  /** Faults of the configuration; empty if it is valid. */
+  readonly faults: readonly string[];
+  /** Why a valid configuration could not be applied, with the next step: for example, the ledger is locked. Null if the configuration has faults. */
+  readonly failure: string | null;
+};
+
+/** Result of a reload: the changes, or why nothing was applied. */
 export type ReloadResult =
   | {
       readonly applied: true;
@@ -35,7 +43,7 @@ export type ReloadResult =
       /** Changed options that take effect at the next restart. */
       readonly restart: readonly string[];
     }
-  | { readonly applied: false; readonly generation: number; readonly faults: readonly string[] };
+  | ({ readonly applied: false; readonly generation: number } & Refusal);
 
 /** What a reload would change, or the faults in the configuration. */
 export type ReloadPreview = { readonly file: string } & (
@@ -126,7 +134,8 @@ export class Reloader {
       const plan = withPlan ? await this.#planned(next) : [];
       return { file, options: this.#installation.changedOptions(next), plan };
     } catch (error) {
-      return { file, faults: faultsOf(error) };
+      const { faults, failure } = refusalOf(error);
+      return { file, faults: failure === null ? faults : [failure] };
     }
   }
 
@@ -161,13 +170,13 @@ export class Reloader {
         for (const warning of configWarnings(next)) this.#emit({ type: 'config-warning', warning });
       return { applied: true, generation: now, changes, restart };
     } catch (error) {
-      const faults = faultsOf(error);
-      this.#state = {
-        ...this.#state,
-        stale: { since: this.#state.stale?.since ?? this.#clock.now(), faults },
-      };
-      this.#emit({ type: 'reload-failed', trigger, generation, faults });
-      return { applied: false, generation, faults };
+      const refusal = refusalOf(error);
+      const { faults, failure } = refusal;
+      const reason = failure ?? undefined;
+      const since = this.#state.stale?.since ?? this.#clock.now();
+      this.#state = { ...this.#state, stale: { since, faults, failure: reason } };
+      this.#emit({ type: 'reload-failed', trigger, generation, faults, reason });
+      return { applied: false, generation, ...refusal };
     }
   }
 
@@ -203,12 +212,17 @@ export class Reloader {
   }
 }
 
-function faultsOf(error: unknown): readonly string[] {
-  if (error instanceof ConfigError) return error.faults.map(formatFault);
-  if (error instanceof LedgerError || error instanceof AuditFailed) return [`${error.message} ${error.hint}`];
+function refusalOf(error: unknown): Refusal {
+  if (error instanceof ConfigError) return { faults: error.faults.map(formatFault), failure: null };
+  return { faults: [], failure: failureOf(error) };
+}
+
+function failureOf(error: unknown): string {
+  if (error instanceof LedgerError || error instanceof AuditFailed)
+    return `${error.message} ${error.hint}`.trim();
   // The next reload or start completes what this reload left undone: every sink without a unit gets one.
   const replaced = replacedProgram();
-  if (replaced) return [`${replaced.message} ${replaced.hint}`];
+  if (replaced) return `${replaced.message} ${replaced.hint}`;
   const name = error instanceof Error ? error.name : typeof error;
-  return [`Unexpected error (${name}): reload again or restart, and please report it`];
+  return `Unexpected error (${name}): reload again or restart, and please report it.`;
 }

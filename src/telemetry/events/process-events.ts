@@ -72,13 +72,21 @@ export const processEvents = {
   }),
 
   /** The last valid configuration stays in force. */
-  'reload-failed': eventKind<{ trigger: string; generation: number; faults: readonly string[] }>({
+  'reload-failed': eventKind<{
+    trigger: string;
+    generation: number;
+    faults: readonly string[];
+    /** Why a valid file could not be applied. */
+    reason?: string | undefined;
+  }>({
     level: 'error',
-    fields: ['trigger', 'generation', 'faults'],
-    message: ({ trigger, generation, faults }) => {
+    fields: ['trigger', 'generation', 'faults', 'reason'],
+    message: ({ trigger, generation, faults, reason }) => {
+      const kept = `The configuration was not reloaded (${trigger}); generation ${generation} stays in force.`;
+      if (reason !== undefined) return `${kept} The file is valid, but it could not be applied: ${reason}`;
       const left = faults.length - FAULTS_SHOWN;
       const more = left > 0 ? ` And ${left} more.` : '';
-      return `The configuration was not reloaded (${trigger}); generation ${generation} stays in force. ${faults.slice(0, FAULTS_SHOWN).join('. ')}.${more} \`leadsync validate\` shows every fault.`;
+      return `${kept} ${faults.slice(0, FAULTS_SHOWN).join('. ')}.${more} \`leadsync validate\` shows every fault.`;
     },
   }),
 

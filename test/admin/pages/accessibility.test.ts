@@ -64,7 +64,10 @@ describe('nobody is kept out, in either theme,', () => {
     const { page, go, operations } = await openSmall();
     const faults = ['leadsync.yaml:19:5: `url` is not an address.'];
     operations.problems = [stale];
-    operations.config = { ...operations.config, stale: { since: '2026-11-21T14:00:00Z', faults } };
+    operations.config = {
+      ...operations.config,
+      stale: { since: '2026-11-21T14:00:00Z', faults, failure: null },
+    };
     operations.preview = { file: '/etc/leadsync.yaml', options: null, plan: [], plan_failure: null, faults };
     operations.reloadResult = { applied: false, generation: 7, faults };
     for (const path of ['/', '/configuration', '/deliveries']) {

@@ -804,7 +804,11 @@ describe('Configuration', () => {
     operations.preview = { ...operations.preview, options: [] };
     await page.getByText('The file is in force, so there is nothing to reload').waitFor();
     expect(await button.count()).toBe(0);
-    const stale = { since: operations.now.toISOString(), faults: ['leadsync.yaml:1:1: unexpected'] };
+    const stale = {
+      since: operations.now.toISOString(),
+      faults: ['leadsync.yaml:1:1: unexpected'],
+      failure: null,
+    };
     operations.config = { ...operations.config, stale };
     await button.waitFor();
     expect(await page.locator('.facts').innerText()).toContain('has faults');
@@ -830,7 +834,7 @@ describe('Configuration', () => {
     expect(await notice(page).innerText()).toContain(fault);
     operations.config = {
       ...operations.config,
-      stale: { since: operations.now.toISOString(), faults: [fault] },
+      stale: { since: operations.now.toISOString(), faults: [fault], failure: null },
     };
     await go('/configuration');
     expect(await notice(page).innerText()).toMatch(/has faults.*stays in force.*15 parsecs/s);

@@ -269,7 +269,7 @@ function hostileWorld(some: readonly string[]) {
     pollRows: some.map((text, at) => ({ ...sample(world.polls, 0), poll_id: at, source: text, error: text })),
     config: {
       ...world.configuration,
-      stale: { since: world.now.toISOString(), faults: [...some] },
+      stale: { since: world.now.toISOString(), faults: [...some], failure: null },
       values: some.map((text) => ({ path: text, value: text, origin: text })),
     },
   };

@@ -5,6 +5,8 @@ import { reloadPreviewJson } from '../../../src/daemon/api/reload-preview.ts';
 import { Reloader } from '../../../src/daemon/units/reloader.ts';
 import { LedgerError } from '../../../src/ledger/contract/ledger-error.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
+import { commandInText } from '../../../src/status/problem.ts';
+import { staleConfig } from '../../../src/status/process-problems.ts';
 import { Install } from '../../cli/an-install.ts';
 import { HeldClock } from '../../support/time/held-clock.ts';
 import { Reported } from '../joints/fakes.ts';
@@ -21,14 +23,18 @@ function aReloader() {
     audit: undefined as Error | undefined,
   };
   const units = {
-    apply: async () => ({ changes: next.changes, restart: [] }),
+    apply: async () => {
+      if (next.ledger) throw next.ledger;
+      return { changes: next.changes, restart: [] };
+    },
     changedOptions: () => [],
     planned: async () => {
       if (next.ledger) throw next.ledger;
       return ['sink crm is new: 7 leads listed before are owed to it'];
     },
   };
-  const { emit } = new Reported();
+  const reported = new Reported();
+  const { emit } = reported;
   const lines: AuditFields[] = [];
   const audit = {
     write: async (fields: AuditFields) => {
@@ -42,6 +48,7 @@ function aReloader() {
     clock,
     next,
     lines,
+    reported,
     reloader: new Reloader(units, { load, stamp }, { clock, emit, config, loadedStamp: '', ready, audit }),
   };
 }
@@ -79,6 +86,26 @@ test('a ledger that cannot be read is no fault of the configuration: the preview
   });
 });
 
+test('a ledger that cannot be written is no fault of the file that was not applied', async () => {
+  const { clock, next, reloader, reported } = aReloader();
+  next.ledger = new LedgerError('busy', 'The ledger is locked.', 'Try again.');
+  const failure = 'The ledger is locked. Try again.';
+  expect(await reloader.reload('request')).toEqual({ applied: false, generation: 1, faults: [], failure });
+  const { stale } = reloader.state;
+  expect(stale).toEqual({ since: clock.now(), faults: [], failure });
+  expect(reported.of('reload-failed')).toMatchObject([{ faults: [], reason: failure }]);
+  const { message, nextStep } = staleConfig(stale ?? { since: clock.now(), faults: [] }, {
+    command: commandInText,
+  });
+  expect(message).toBe(
+    `leadsync keeps an earlier configuration in force: the file is valid, but could not be applied: ${failure}`,
+  );
+  expect(nextStep).toBe('`leadsync reload` applies the file once the cause is fixed.');
+  next.ledger = undefined;
+  expect(await reloader.reload('request')).toMatchObject({ applied: true });
+  expect(reloader.state.stale).toBeUndefined();
+});
+
 test('a reload that no client requests is recorded before it is applied, or not applied', async () => {
   const { next, lines, reloader } = aReloader();
   for (const trigger of ['SIGHUP', 'watch', 'request'] as const) await reloader.reload(trigger);
@@ -91,6 +118,7 @@ test('a reload that no client requests is recorded before it is applied, or not 
   expect(await reloader.reload('SIGHUP')).toEqual({
     applied: false,
     generation: 1,
-    faults: [expect.stringContaining('the audit log cannot be written (ENOSPC). Check that data_dir')],
+    faults: [],
+    failure: expect.stringContaining('the audit log cannot be written (ENOSPC). Check that data_dir'),
   });
 });
