@@ -52,7 +52,11 @@ interface SyncOutcome {
 
 async function syncOnce(config: Config, { stderr }: Surroundings, signal: AbortSignal): Promise<SyncOutcome> {
   const progress = new Progress(stderr);
-  listenForCrash((error) => createLogger({ ...config.log, stream: progress }).crash(error));
+  const release = listenForCrash((error) => createLogger({ ...config.log, stream: progress }).crash(error));
+  return pollAndDeliver(config, progress, signal).finally(release);
+}
+
+async function pollAndDeliver(config: Config, progress: Progress, signal: AbortSignal): Promise<SyncOutcome> {
   const result = new SyncResult();
   // The log reports only problems; the progress line and the result report the rest.
   const level = config.log.level === 'info' ? 'warn' : config.log.level;

@@ -56,6 +56,14 @@ describe('leadsync sync', () => {
     expect((await install.run(['status'])).stdout).toMatch(/^crm +webhook +(retrying|held) /m);
   });
 
+  test('leaves no listener behind, so that any number of runs in one process is well', async () => {
+    const { install } = await anInstall();
+    const listeners = () => process.eventNames().map((name) => [name, process.listenerCount(name)]);
+    const before = listeners();
+    await install.run(['sync']);
+    expect(listeners()).toEqual(before);
+  });
+
   test('ends in words that fit a work that is done', async () => {
     const { install } = await anInstall({ log: { level: 'debug', format: 'json' } });
     const { stderr } = await install.run(['sync']);
