@@ -108,8 +108,8 @@ const SOURCE: readonly Rule<ObservedSource>[] = [
   [
     'leads_rejected',
     'has only valid leads in its last complete listing.',
-    ({ name, rejected }, afterMs) =>
-      counted(wrong(rejectedLeads(name, rejected, ALERT_TEXT), afterMs), rejected),
+    ({ name, rejected, rejectedReason }, afterMs) =>
+      counted(wrong(rejectedLeads(name, rejected, ALERT_TEXT, rejectedReason), afterMs), rejected),
   ],
 ];
 

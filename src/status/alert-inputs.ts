@@ -39,6 +39,8 @@ export interface ObservedSource {
   readonly grant?: Grant | undefined;
   /** The number of rejected leads in the last complete listing. */
   readonly rejected: number;
+  /** The most frequent fault of the newest rejected leads, and how many of them have it; undefined if there are none. */
+  readonly rejectedReason?: { readonly reason: string; readonly leads: number } | undefined;
   /** Failure of the last poll; undefined if it succeeded. */
   readonly failure: PollFailure | undefined;
   /**

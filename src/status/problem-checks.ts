@@ -221,8 +221,13 @@ function whoReads(name: string, grant: Grant | undefined, command: TextOptions['
   return `If a person has logged in to the source, leadsync reads the listing with that login; ${replace}`;
 }
 
-/** Finds rejected leads in the last complete listing. */
-export function rejectedLeads(name: string, rejected: number, { command }: TextOptions): Found {
+/** Finds rejected leads in the last complete listing. `most` is the most frequent fault, if it is known, and how many of the newest leads have it. */
+export function rejectedLeads(
+  name: string,
+  rejected: number,
+  { command }: TextOptions,
+  most?: { readonly reason: string; readonly leads: number },
+): Found {
   if (rejected === 0) return undefined;
   const remedy =
     'Tell the operator of the service: leadsync records and delivers each lead once the service corrects it.';
@@ -230,10 +235,19 @@ export function rejectedLeads(name: string, rejected: number, { command }: TextO
   return problem(
     'leads_rejected',
     name,
-    `${name}: ${countOf(rejected, 'lead')} in the last complete listing ${doNot} match the service's API description and ${were} rejected.`,
+    `${name}: ${countOf(rejected, 'lead')} in the last complete listing ${doNot} match the service's API description and ${were} rejected.${faultPart(rejected, most)}`,
     `No sink gets rejected leads. ${command('rejected')} shows why. ${remedy}`,
     `No sink gets rejected leads. ${remedy}`,
   );
+}
+
+function faultPart(
+  rejected: number,
+  most: { readonly reason: string; readonly leads: number } | undefined,
+): string {
+  if (!most) return '';
+  const share = rejected === 1 ? '' : ` (${printCount(most.leads)})`;
+  return ` The most frequent fault${share}: ${sentence(most.reason)}`;
 }
 
 /** Finds a scheduled export or backup that failed, or a backup that is overdue. `isRetried` says whether a running leadsync tries again. */

@@ -45,6 +45,8 @@ export interface DiskSpace {
   /** Undefined if it is not known. */
   readonly freeBytes: number | undefined;
   readonly minFreeBytes: number;
+  /** By how many bytes the free space shrank in a period, negative if it grew; undefined if that is not known. */
+  readonly change?: { readonly lostBytes: number; readonly overMs: number } | undefined;
 }
 
 /** What `findProblems` knows in addition to the ledger. */

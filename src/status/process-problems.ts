@@ -1,4 +1,4 @@
-import { countOf, printBytes, printMomentAndAge } from '../platform/text/human-readable.ts';
+import { countOf, printBytes, printLength, printMomentAndAge } from '../platform/text/human-readable.ts';
 import {
   type DiskSpace,
   isSince,
@@ -11,14 +11,24 @@ import {
 /** The problems of leadsync as a whole, which status, pages and alerts share. */
 
 /** Finds a disk that has too little free space. */
-export function lowDisk({ freeBytes, minFreeBytes }: DiskSpace): Problem | undefined {
+export function lowDisk({ freeBytes, minFreeBytes, change }: DiskSpace): Problem | undefined {
   if (freeBytes === undefined || freeBytes >= minFreeBytes) return undefined;
   return problem(
     'disk_low',
     null,
-    `The disk of the data directory has ${printBytes(freeBytes)} of free space, less than ${printBytes(minFreeBytes)} (\`ledger.min_free\`).`,
+    `The disk of the data directory has ${printBytes(freeBytes)} of free space, less than ${printBytes(minFreeBytes)} (\`ledger.min_free\`).${changePart(freeBytes, change)}`,
     'Free space, or enlarge the disk: when it is full, leadsync neither polls nor delivers. `retention` limits the growth of the ledger; `keep` limits that of exports and backups.',
   );
+}
+
+/** Returns how much of the space was used lately, and how long the rest lasts at that rate. */
+function changePart(freeBytes: number, change: DiskSpace['change']): string {
+  if (!change) return '';
+  const { lostBytes, overMs } = change;
+  const period = `in the last ${printLength(overMs)}`;
+  if (lostBytes <= 0) return ` The free space has not shrunk ${period}.`;
+  const left = printLength((freeBytes / lostBytes) * overMs);
+  return ` It shrank by ${printBytes(lostBytes)} ${period}; at that rate, the disk is full in ${left}.`;
 }
 
 /** Maximum number of configuration faults in one message. */

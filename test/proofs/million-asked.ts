@@ -19,6 +19,7 @@ import { MappingProcess } from '../../src/mapping/start-mapping-process.ts';
 import { disk } from '../../src/platform/files/file-system.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
+import { DiskTrend } from '../../src/status/disk-trend.ts';
 import { openOptions } from '../admin/asking.ts';
 import { readOrExit } from '../support/program/command-line.ts';
 import { openRunFolder } from '../support/program/run-folder.ts';
@@ -191,6 +192,7 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
       wakes: new Wakes(systemClock),
       exportStates: new ExportStateFiles(disk, folder),
       pollFailures: new PollFailures(systemClock),
+      diskTrend: new DiskTrend(),
     },
     queries,
     mappings,

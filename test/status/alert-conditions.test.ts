@@ -4,6 +4,8 @@ import { CONDITIONS, type Condition } from '../../src/alerts/condition.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import { evaluateConditions } from '../../src/status/alert-conditions.ts';
 import type { AlertInputs } from '../../src/status/alert-inputs.ts';
+import { commandInText } from '../../src/status/problem.ts';
+import { rejectedLeads } from '../../src/status/problem-checks.ts';
 import {
   aBackup,
   ago,
@@ -250,4 +252,13 @@ describe('judging', () => {
     const later = new Date(NOW.getTime() + 2 * HOUR);
     expect([...wrongs(anObservation({ at: later, sinks: [dead] })).keys()]).toEqual([]);
   });
+});
+
+test('the alert for rejected leads names the most frequent fault', () => {
+  const rejectedReason = { reason: 'client_email: must be text', leads: 80 };
+  const what = (rejected: number) =>
+    rejectedLeads('main', rejected, { command: commandInText }, rejectedReason)?.message;
+  expect(what(90)).toMatch(/ were rejected\. The most frequent fault \(80\): client_email: must be text\.$/);
+  expect(what(1)).toMatch(/ was rejected\. The most frequent fault: client_email: must be text\.$/);
+  expect(rejectedLeads('main', 1, { command: commandInText })?.message).toMatch(/ was rejected\.$/);
 });

@@ -44,7 +44,15 @@ import { previewExport, runExport } from './run-export.ts';
 export interface OperationParts {
   readonly parts: Pick<
     Parts,
-    'ledger' | 'current' | 'clock' | 'role' | 'wakes' | 'exportStates' | 'rewriteCommands' | 'pollFailures'
+    | 'ledger'
+    | 'current'
+    | 'clock'
+    | 'role'
+    | 'wakes'
+    | 'exportStates'
+    | 'rewriteCommands'
+    | 'pollFailures'
+    | 'diskTrend'
   >;
   readonly queries: PageReader;
   readonly audit: AuditStore;

@@ -22,7 +22,10 @@ const SPEED_MS = 24 * 3_600_000;
 
 /** What the overview is made of, apart from the ledger. */
 interface OverviewParts {
-  readonly parts: Pick<Parts, 'current' | 'clock' | 'exportStates' | 'rewriteCommands' | 'pollFailures'>;
+  readonly parts: Pick<
+    Parts,
+    'current' | 'clock' | 'exportStates' | 'rewriteCommands' | 'pollFailures' | 'diskTrend'
+  >;
   /** Returns the reasons why leadsync is not ready; empty if it is. */
   readonly unready: () => Promise<readonly string[]>;
   readonly state: () => Reloader['state'];
@@ -61,7 +64,7 @@ export async function overviewOf(
     exports,
     secrets: () => config.secrets,
     namesOrigins: may('configuration'),
-    disk,
+    disk: parts.diskTrend.of(now, disk),
     restoredAt: status.restoredAt,
     command: commandInText,
   });

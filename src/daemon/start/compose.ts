@@ -17,6 +17,7 @@ import type { Closers } from '../../platform/process/closers.ts';
 import { rewriteCommands } from '../../platform/process/typed-command.ts';
 import { version } from '../../platform/process/version.ts';
 import { type Clock, type Random, systemClock } from '../../platform/time/clock.ts';
+import { DiskTrend } from '../../status/disk-trend.ts';
 import { dueAt } from '../../status/export-view.ts';
 import { NextPolls } from '../../status/next-poll.ts';
 import type { Emit } from '../../telemetry/events.ts';
@@ -84,6 +85,8 @@ export interface Parts {
   readonly audit: AuditStore;
   readonly telemetry: Telemetry;
   readonly pollFailures: PollFailures;
+  /** The change of the free disk space, for the problem `disk_low`. */
+  readonly diskTrend: DiskTrend;
   readonly wakes: Wakes;
   readonly paces: Paces;
   readonly clock: Clock;
@@ -181,6 +184,7 @@ export async function compose(
     audit,
     telemetry,
     pollFailures,
+    diskTrend: new DiskTrend(),
     wakes,
     paces,
     clock,

@@ -19,6 +19,8 @@ import { Overdue } from './overdue.ts';
 const CHECK_INTERVAL_MS = 15_000;
 /** Maximum age of the new leads whose delivery times are measured, in ms. */
 const RECENT_MS = 30 * 60_000;
+/** Maximum number of rejected leads of a source that are read to find their most frequent fault. */
+const MAX_REJECTED = 200;
 /** Length of the part of a source's history that the arrival model learns from, in ms. */
 const HISTORY_MS = 8 * 7 * 24 * 3_600_000;
 
@@ -43,6 +45,7 @@ export async function watchAlerts(
   try {
     while (!signal.aborted) {
       const { config } = current;
+      parts.diskTrend.keep(clock.now(), await diskSpace(config));
       if (Object.keys(config.alerts.to).length > 0) {
         const observed = await observer.observe(reloader.state.stale, signal);
         const judged = evaluateConditions(observed, namesOf(config, role), config.alerts.when);
@@ -72,7 +75,7 @@ class Observer {
   async observe(stale: AlertInputs['stale'], signal: AbortSignal): Promise<AlertInputs> {
     const { ledger, carrier, clock, current } = this.#parts;
     const at = clock.now();
-    const disk = await diskSpace(current.config);
+    const disk = this.#parts.diskTrend.of(at, await diskSpace(current.config));
     const shared = { at, stale, disk, carrier: carrier.unready(), exports: await this.#exports(at) };
     try {
       const vitals = await ledger.vitals(new Date(at.getTime() - RECENT_MS));
@@ -80,7 +83,7 @@ class Observer {
       const failing = ledger.failing();
       return {
         ...shared,
-        sources: current.config.sources.map((source) => this.#source(source, vitals, at)),
+        sources: await Promise.all(current.config.sources.map((source) => this.#source(source, vitals, at))),
         sinks: this.#sinks(vitals),
         ledger: failing && { reason: failing.message, hint: failing.hint },
       };
@@ -91,7 +94,7 @@ class Observer {
     }
   }
 
-  #source({ name, poll, options }: SourceConfig, vitals: Vitals, at: Date): ObservedSource {
+  async #source({ name, poll, options }: SourceConfig, vitals: Vitals, at: Date): Promise<ObservedSource> {
     const listing = vitals.sources.find(({ source }) => source === name);
     const lastSuccessAt = listing?.lastSuccessAt;
     return {
@@ -101,9 +104,18 @@ class Observer {
       listing,
       grant: options.grant,
       rejected: listing?.rejected ?? 0,
+      rejectedReason: listing?.rejected ? await this.#rejectedReason(name) : undefined,
       failure: this.#parts.pollFailures.of(name),
       silence: this.#silence(name),
     };
+  }
+
+  /** Returns what is wrong with most of the rejected leads of a source, judging by the newest ones. */
+  async #rejectedReason(source: string): Promise<ObservedSource['rejectedReason']> {
+    const { rows } = await this.#parts.ledger.rejected({ source, state: 'open' }, { limit: MAX_REJECTED });
+    const groups = Map.groupBy(rows, ({ path, reason }) => (path === '' ? reason : `${path}: ${reason}`));
+    const [most] = [...groups].sort(([, one], [, other]) => other.length - one.length);
+    return most && { reason: most[0], leads: most[1].length };
   }
 
   #silence(name: string): ObservedSource['silence'] {
