@@ -162,7 +162,7 @@ const rooms: Readonly<Record<string, Room>> = {
     because: 'ledger/ remembers; it must not know HTTP, Redis or what a sink does (it holds names of sinks).',
   },
   'ledger-postgres': {
-    imports: ['leads', 'ledger', 'platform', 'postgres'],
+    imports: ['catalog', 'leads', 'ledger', 'platform', 'postgres'],
     doors: ['postgres-ledger.ts'],
     because:
       'ledger-postgres/ is being built: the same ledger in PostgreSQL. It takes contracts and rules from ledger/, and must not know SQLite.',

@@ -67,9 +67,8 @@ export class TwoStores {
   }
 
   /** Attempts at most so many of what `crm` is owed, one after another. */
-  async attempt(limit: number, outcome: Outcome): Promise<void> {
-    const { refs } = await this.on.claim('crm', { window: limit });
-    for (const ref of refs) await this.on.settle((await this.on.begin(ref)).ref, outcome);
+  attempt(limit: number, outcome: Outcome): Promise<void> {
+    return this.on.attemptSome('crm', limit, outcome);
   }
 
   async computeClientKeys(secret: string | undefined): Promise<void> {

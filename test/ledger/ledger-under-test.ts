@@ -108,6 +108,12 @@ export class LedgerUnderTest {
     return leads;
   }
 
+  /** Attempts at most so many of what a sink is owed, one after another. */
+  async attemptSome(sink: string, limit: number, outcome: Outcome): Promise<void> {
+    const { refs } = await this.claim(sink, { window: limit });
+    for (const ref of refs) await this.settle((await this.begin(ref)).ref, outcome);
+  }
+
   /** Returns every delivery of a sink as `lead version state`, oldest first. */
   async owed(sink: string): Promise<string[]> {
     const rows = await this.ledger.deliveries({ sink }, { limit: 10_000 });

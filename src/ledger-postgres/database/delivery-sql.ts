@@ -3,7 +3,7 @@ export const DELIVERY_ID = `(coalesce(s.named, s.sink) || ':' || v.source || ':'
   || CASE WHEN d.event = 'erased' THEN ':erased' WHEN d.replay <> 0 THEN ':r' || d.replay ELSE '' END || CASE WHEN d.reissued <> 0 THEN ':m' || d.reissued ELSE '' END)`;
 
 /** When the lead of `d` was first owed to its sink, in ms. `d` may have replaced an earlier delivery of an older version. */
-const OWED_AT = `CASE WHEN d.owed_at <= v.first_seen_at THEN d.owed_at ELSE (SELECT min(f.owed_at) FROM _versions w JOIN _deliveries f ON f.version_no = w.version_no
+export const OWED_AT = `CASE WHEN d.owed_at <= v.first_seen_at THEN d.owed_at ELSE (SELECT min(f.owed_at) FROM _versions w JOIN _deliveries f ON f.version_no = w.version_no
     WHERE w.source = v.source AND w.id = v.id AND f.sink_no = d.sink_no AND f.replay = 0) END`;
 
 /** Whether the delivery `d` of the version `v` shows how fast leadsync delivers a new lead of the source `o`. See ledger/schema/views.ts. */

@@ -52,4 +52,5 @@ export const laterMigrations: readonly string[] = [
     ADD COLUMN set_back_ms bigint NOT NULL DEFAULT 0,     -- by how much the server's clock was set back in all, as far as times were moved for it
     ADD COLUMN set_ahead_ms bigint NOT NULL DEFAULT 0;    -- by how much it was set ahead, as far as leases were moved for it
   `,
+  '-- Adds the public views, which are written anew after every migration.',
 ];

@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { quoted } from '../../postgres/identifier.ts';
 import type { PostgresAccess } from './postgres-access.ts';
+import { refreshComments, writeViews } from './public-relations.ts';
 import { migrations } from './schema.ts';
 import { LOCK_TIMEOUT } from './settings.ts';
 import { statement } from './statement.ts';
@@ -34,6 +35,8 @@ export function migrate(access: PostgresAccess, schema: string): Promise<Opened>
         [migrations.length],
       );
     else await client.query('UPDATE _ledger SET shape = $1', [migrations.length]);
+    if (from < migrations.length) await writeViews(client);
+    await refreshComments(client, schema);
     return { id: await idIn(client), from };
   });
 }

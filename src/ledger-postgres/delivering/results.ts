@@ -1,5 +1,5 @@
 import { mayHaveArrived } from '../../leads/outcome.ts';
-import { storable } from '../../leads/storable-text.ts';
+import { safeRaw, storable } from '../../leads/storable-text.ts';
 import type { Attempt } from '../../ledger/contract/ledger-delivering.ts';
 import { boundBy, isUncounted, type Result } from '../../ledger/rules/results.ts';
 import { KEEPS_MAPPING } from '../database/delivery-sql.ts';
@@ -124,10 +124,16 @@ async function settle(
     tried.map((one) => (kept && isSent(one) ? batchNo : null)),
     texts(
       tried.map(({ outcome }) =>
-        outcome.kind === 'delivered' && outcome.ref ? storable(JSON.stringify(outcome.ref)) : null,
+        outcome.kind === 'delivered' && outcome.ref ? readableJson(outcome.ref) : null,
       ),
     ),
   ]);
+}
+
+/** Returns JSON that the database's functions can read: they refuse NUL and lone surrogates. */
+function readableJson(value: unknown): string {
+  const json = JSON.stringify(value);
+  return safeRaw(json) ?? json;
 }
 
 function numbersOf(results: readonly { readonly deliveryNo: number }[]): number[] {

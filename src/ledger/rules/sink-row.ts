@@ -1,6 +1,7 @@
 import type { DeliveryState, LeadEvent } from '../../leads/delivery.ts';
 import type { Quota } from '../../leads/quota.ts';
 import { HEALTHY, type SinkHealth } from '../../leads/sink-health.ts';
+import { safeRaw } from '../../leads/storable-text.ts';
 import { LedgerError } from '../contract/ledger-error.ts';
 
 /** A row of the table `_sinks`. */
@@ -44,7 +45,10 @@ export function nameTaken(name: string, formerly: string): LedgerError {
   );
 }
 
-/** Returns a sink's health as the JSON that the ledger stores. Converts dates to ms since 1970, because the views read them in that form. */
+/**
+ * Returns a sink's health as the JSON that the ledger stores. Converts dates to ms since 1970, and replaces NUL and lone surrogates, because the
+ * views read the JSON with the functions of the database.
+ */
 export function encodeHealth(health: SinkHealth): string {
   const stored: StoredHealth = {
     ...health,
@@ -56,7 +60,8 @@ export function encodeHealth(health: SinkHealth): string {
     renewedAt: health.renewedAt?.getTime(),
     quota: health.quota && { ...health.quota, readAt: health.quota.readAt.getTime() },
   };
-  return JSON.stringify(stored);
+  const json = JSON.stringify(stored);
+  return safeRaw(json) ?? json;
 }
 
 type StoredHealth = {

@@ -1,11 +1,13 @@
 import type { Batch } from '../../leads/delivery.ts';
 import type { MappedColumn } from '../../leads/mapped-fields.ts';
+import { staleComments } from '../../postgres/comments.ts';
 import type { MissingPart } from '../destination.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { canHold, type Field, type FieldColumns, fieldsOf, fieldsOfColumns } from '../table/table-fields.ts';
 import type { Database } from './connection/database.ts';
 import { addColumns, missingColumns } from './leads/field-columns.ts';
-import { staleComments, writeComments } from './schema/refresh-comments.ts';
+import { allComments } from './schema/comments.ts';
+import { writeComments } from './schema/refresh-comments.ts';
 import { existingTables, isOutdated, migrate, missingSchema } from './schema/schema.ts';
 
 /** Timeout of the transaction that upgrades the schema, in ms. An upgrade rewrites ten million deliveries in a few minutes. */
@@ -85,7 +87,7 @@ export class Preparation {
     let stale: readonly string[] = [];
     await this.#database.runOrThrow('READ WRITE', signal, async (client) => {
       await migrate(client, schema, userAgent);
-      stale = await staleComments(client, schema);
+      stale = await staleComments(client, schema, allComments);
     });
     if (stale.length === 0) return;
     await this.#database

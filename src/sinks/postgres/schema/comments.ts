@@ -1,6 +1,7 @@
 import { relations } from '../../../catalog/documented.ts';
 import { mirrored, mirroredTable } from '../../../catalog/mirrored.ts';
 import { commentOf, type Relation } from '../../../catalog/relation.ts';
+import { type Comment, commentStatement } from '../../../postgres/comments.ts';
 
 /** Private tables, and the public views to read instead. */
 const PRIVATE = { _client_keys: 'v_clients', _sinks: 'v_sink_health', _sources: 'v_freshness' } as const;
@@ -100,14 +101,6 @@ const LEAN = {
   _attempts: { shown: 'attempts', columns: { ...same('attempts', ATTEMPT), _leadsync_ledger: LEDGER } },
 } as const;
 
-/** The comment on a table, view or column. */
-interface Comment {
-  readonly what: 'TABLE' | 'VIEW' | 'COLUMN';
-  /** `table` or `table.column`. */
-  readonly name: string;
-  readonly text: string;
-}
-
 /** The comments on every table, view and column, which tools show. */
 export const allComments: readonly Comment[] = [
   ...relations.flatMap(ofRelation),
@@ -157,9 +150,4 @@ function same(relation: string, names: readonly string[]): Readonly<Record<strin
 
 function comment(what: Comment['what'], name: string, text: string): Comment {
   return { what, name, text };
-}
-
-/** Returns the statement that writes a comment. It must run with the schema as `search_path`. */
-export function commentStatement({ what, name, text }: Comment): string {
-  return `COMMENT ON ${what} ${name} IS '${text.replaceAll("'", "''")}'`;
 }
