@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { WRITING } from '../../src/ledger-postgres/database/settings.ts';
 import { statementTexts } from '../../src/ledger-postgres/database/statement.ts';
 import '../../src/ledger-postgres/postgres-pages.ts'; // its statements
-import { LedgerUnderTest } from '../ledger/ledger-under-test.ts';
+import { ids, LedgerUnderTest } from '../ledger/ledger-under-test.ts';
 import { requireDatabaseUrl } from '../support/servers/services.ts';
 import { PostgresStore } from './postgres-store.ts';
 
@@ -83,6 +83,21 @@ it('every statement finds rows of large tables by their keys', async () => {
   expect(statementTexts.size).toBeGreaterThan(150);
   const faults = [...(await plansIn(store))].filter(([, plan]) => readsWithoutKey(plan).length > 0);
   expect(faults.map(([name]) => name).sort()).toEqual(Object.keys(MAY_READ_MANY).sort());
+});
+
+/** Statements that read every delivery in a batch: few of a backlog are. */
+const READ_BATCHED = ['lock-batches-of-deliveries', 'reissue'];
+
+it('every statement finds leads and deliveries by their keys, by statistics from before the first claim', async () => {
+  const store = new PostgresStore();
+  const on = await LedgerUnderTest.with(store.open, 'crm');
+  await on.list(ids(1, 20_000));
+  await store.query('ANALYZE');
+  const faults = [...(await plansIn(store))].filter(([, plan]) =>
+    readsWithoutKey(plan).some((read) => / _(leads|versions|deliveries)/.test(read)),
+  );
+  const unexpected = faults.map(([name]) => name).filter((name) => !MAY_READ_MANY[name]);
+  expect(unexpected.sort()).toEqual(READ_BATCHED);
 });
 
 /** Statements whose work must not grow with the backlog of a sink or with its history, and the index that each reads in order. */
