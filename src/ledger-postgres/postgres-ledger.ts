@@ -6,6 +6,7 @@ import { BegunAttempts } from '../ledger/delivering/begun-attempts.ts';
 import { beginBlock, beginKnown } from '../ledger/recording/begin-blocks.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import { Stopwatch } from '../platform/time/stopwatch.ts';
+import { Gathering } from './database/gathering.ts';
 import { isReplaced, migrate, requireCurrentShape } from './database/migrating.ts';
 import { Notices } from './database/notices.ts';
 import { PostgresAccess, type PostgresPlace } from './database/postgres-access.ts';
@@ -154,6 +155,16 @@ function deliveringOf(
 ) {
   const begun = new BegunAttempts();
   const claiming = new Claiming(clock, random);
+  const settlements = new Gathering((ended: readonly settling.EndedAttempt[]) =>
+    access.write((tx) => {
+      const machineTime = clock.now();
+      const byLedger = ended.map(({ ref, attempt }) => ({
+        ref,
+        attempt: settling.byLedgerClock(tx, attempt, machineTime),
+      }));
+      return settling.settle(tx, judge, byLedger);
+    }),
+  );
   return {
     claim: async (request) => {
       const begins = request.beginForMs !== undefined;
@@ -185,16 +196,12 @@ function deliveringOf(
     },
     unbegunBatches: (sink) => access.read((tx) => claiming.unbegunBatches(tx, sink)),
     activity: (sink) => access.read((tx) => claiming.activity(tx, sink)),
-    settle: (ref, attempt) =>
-      access.trackRecovery(
-        access.write((tx) =>
-          settling.settle(tx, judge, ref, settling.byLedgerClock(tx, attempt, clock.now())),
-        ),
-      ),
+    settle: (ref, attempt) => access.trackRecovery(settlements.run({ ref, attempt })),
     holders: () => access.read(settling.holders),
     release: (ref, mayHaveArrived) => access.write((tx) => settling.release(tx, ref, holder, mayHaveArrived)),
     reclaimLeases: (dead) => access.write((tx) => settling.reclaimLeases(tx, dead)),
     close: async () => {
+      await settlements.ended();
       // Batches that were begun but not attempted must not count as lost attempts. If this call fails, they count as lost, which does
       // little harm.
       const unused: Pick<BatchRef, 'batch' | 'lease'>[] = begun

@@ -19,6 +19,7 @@ import { recallingContract } from './contract/recalling.ts';
 import { recordingContract } from './contract/recording.ts';
 import { rejectedContract } from './contract/rejected.ts';
 import { retainingContract } from './contract/retaining.ts';
+import { settlingTogetherContract } from './contract/settling-together.ts';
 import { sinkActivityContract } from './contract/sink-activity.ts';
 import { speedToLeadContract } from './contract/speed-to-lead.ts';
 import { twoSourcesContract } from './contract/two-sources.ts';
@@ -54,6 +55,7 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     changeFeedContract(store);
     alertQueriesContract(store);
     speedToLeadContract(store);
+    settlingTogetherContract(store);
     sinkActivityContract(store);
     webhookIdsContract(store);
     externalWritesContract(store);

@@ -1,4 +1,4 @@
-import { mayHaveArrived } from '../../leads/outcome.ts';
+import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import { safeRaw, storable } from '../../leads/storable-text.ts';
 import type { Attempt } from '../../ledger/contract/ledger-delivering.ts';
 import { boundBy, isUncounted, type Result } from '../../ledger/rules/results.ts';
@@ -6,7 +6,7 @@ import { KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement, texts, type Value } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 
-/** The attempt of a batch, and whether the batch is kept after it. */
+/** The attempt of a batch, its results, and whether the batch is kept after it. */
 export interface BatchSettlement {
   readonly attempt: Attempt;
   readonly batchNo: number;
@@ -16,78 +16,99 @@ export interface BatchSettlement {
   readonly kept: boolean;
   /** Whether the batch is kept and some of its deliveries may have arrived, so that all of them count as possibly arrived. */
   readonly keptUnsure: boolean;
+  readonly results: readonly Result[];
 }
 
+/** A result, and the settlement that it belongs to. */
+interface BatchResult extends Result {
+  readonly of: BatchSettlement;
+}
+
+/** A result with an outcome of these kinds. */
+type OfKind<Kind extends Outcome['kind']> = BatchResult & {
+  readonly outcome: Extract<Outcome, { kind: Kind }>;
+};
+
 /** A result of a lead that the sink was given. */
-type Tried = Result & { readonly outcome: Exclude<Result['outcome'], { kind: 'untried' | 'left-out' }> };
+type Tried = OfKind<Exclude<Outcome['kind'], 'untried' | 'left-out'>>;
+
+/** The numbers of the first and the last row that an attempt added to `_attempts`. */
+interface AttemptRows {
+  readonly first: number;
+  readonly last: number;
+}
 
 /**
- * Writes the results of all deliveries of a batch, and their attempts. Returns the numbers of the first and the last row that it added to
- * `_attempts`; undefined if it added none.
+ * Writes the results of all deliveries of batches, and their attempts. Returns the rows that were added for each batch, by its number; a batch for
+ * which none was added is missing.
  */
 export async function writeResults(
   tx: Transaction,
-  results: readonly Result[],
-  settlement: BatchSettlement,
-): Promise<{ readonly first: number; readonly last: number } | undefined> {
-  await leaveUntried(tx, results, settlement);
+  settlements: readonly BatchSettlement[],
+): Promise<ReadonlyMap<number, AttemptRows>> {
+  const results: BatchResult[] = settlements
+    .flatMap((of) => of.results.map((result) => ({ ...result, of })))
+    .sort((one, other) => one.deliveryNo - other.deliveryNo);
+  await leaveUntried(tx, results);
   await leaveOut(tx, results);
   const tried = results.filter(
-    (result): result is Tried => !['untried', 'left-out'].includes(result.outcome.kind),
+    (result): result is Tried => !isOf(result, 'untried') && !isOf(result, 'left-out'),
   );
-  if (tried.length === 0) return undefined;
-  const numbers = await addAttempts(tx, tried, settlement);
-  await settle(tx, tried, settlement);
-  return numbers.length > 0 ? { first: Math.min(...numbers), last: Math.max(...numbers) } : undefined;
+  if (tried.length === 0) return new Map();
+  const added = await addAttempts(tx, tried);
+  await settle(tx, tried);
+  return new Map(
+    [...Map.groupBy(added, ({ batch_no }) => batch_no)].map(([batchNo, rows]) => {
+      const numbers = rows.map(({ attempt_no }) => attempt_no);
+      return [batchNo, { first: Math.min(...numbers), last: Math.max(...numbers) }];
+    }),
+  );
 }
 
-async function leaveUntried(
-  tx: Transaction,
-  results: readonly Result[],
-  { attempt, mappingNo }: BatchSettlement,
-): Promise<void> {
-  const untried = results.filter(({ outcome }) => outcome.kind === 'untried');
+function isOf<Kind extends Outcome['kind']>(result: BatchResult, kind: Kind): result is OfKind<Kind> {
+  return result.outcome.kind === kind;
+}
+
+async function leaveUntried(tx: Transaction, results: readonly BatchResult[]): Promise<void> {
+  const untried = results.filter((result) => isOf(result, 'untried'));
   if (untried.length === 0) return;
   await tx.run(LEAVE, [
-    attempt.startedAt.getTime(),
-    mappingNo,
     numbersOf(untried),
+    untried.map(startOf),
+    untried.map(({ of }) => of.mappingNo),
     untried.map(({ verdict }) => verdict.nextAttemptAt?.getTime() ?? null),
     untried.map(({ outcome }) => (mayHaveArrived(outcome) ? tx.now : null)),
   ]);
 }
 
-async function leaveOut(tx: Transaction, results: readonly Result[]): Promise<void> {
-  const out = results.flatMap(({ deliveryNo, outcome }) =>
-    outcome.kind === 'left-out' ? [{ deliveryNo, reason: outcome.reason }] : [],
-  );
+async function leaveOut(tx: Transaction, results: readonly BatchResult[]): Promise<void> {
+  const out = results.filter((result) => isOf(result, 'left-out'));
   if (out.length === 0) return;
-  await tx.run(LEAVE_OUT, [tx.now, numbersOf(out), texts(out.map(({ reason }) => storable(reason)))]);
+  const reasons = out.map(({ outcome }) => storable(outcome.reason));
+  await tx.run(LEAVE_OUT, [tx.now, numbersOf(out), texts(reasons)]);
 }
 
-/** Records the attempts. Consecutive attempts of a batch that fail in the same way share one row. Returns the numbers of the rows that it added. */
+/** Records the attempts. Consecutive attempts of a batch that fail in the same way share one row. Returns the rows that it added. */
 async function addAttempts(
   tx: Transaction,
   tried: readonly Tried[],
-  { attempt, batchNo }: BatchSettlement,
-): Promise<number[]> {
-  const common = [batchNo, attempt.startedAt.getTime(), Math.round(attempt.durationMs)];
+): Promise<readonly { readonly attempt_no: number; readonly batch_no: number }[]> {
   const repeatable = tried.filter(isUncounted);
   const repeated = new Set(
     repeatable.length === 0
       ? []
-      : (await tx.rows(REPEAT_ATTEMPTS, [...common, ...attemptColumns(repeatable)])).map(
-          (row) => row.delivery_no,
-        ),
+      : (await tx.rows(REPEAT_ATTEMPTS, attemptColumns(repeatable))).map((row) => row.delivery_no),
   );
   const others = tried.filter(({ deliveryNo }) => !repeated.has(deliveryNo));
-  if (others.length === 0) return [];
-  return (await tx.rows(ADD_ATTEMPTS, [...common, ...attemptColumns(others)])).map((row) => row.attempt_no);
+  return others.length === 0 ? [] : tx.rows(ADD_ATTEMPTS, attemptColumns(others));
 }
 
 function attemptColumns(tried: readonly Tried[]): Value[] {
   return [
     numbersOf(tried),
+    tried.map(({ of }) => of.batchNo),
+    tried.map(startOf),
+    tried.map(({ of }) => Math.round(of.attempt.durationMs)),
     texts(tried.map(({ outcome }) => outcome.kind)),
     tried.map(({ outcome }) => outcome.httpStatus ?? null),
     texts(tried.map(({ outcome }) => (outcome.kind === 'delivered' ? null : storable(outcome.reason)))),
@@ -95,33 +116,28 @@ function attemptColumns(tried: readonly Tried[]): Value[] {
   ];
 }
 
-async function settle(
-  tx: Transaction,
-  tried: readonly Tried[],
-  { attempt, batchNo, mappingNo, kept, keptUnsure }: BatchSettlement,
-): Promise<void> {
-  const startedAt = attempt.startedAt.getTime();
+async function settle(tx: Transaction, tried: readonly Tried[]): Promise<void> {
   const isSent = ({ outcome }: Tried) => !(outcome.kind === 'refused' && outcome.unsent);
   const isUnsure = (one: Tried) =>
-    isSent(one) && (keptUnsure || (one.outcome.kind !== 'delivered' && mayHaveArrived(one.outcome)));
+    isSent(one) && (one.of.keptUnsure || (one.outcome.kind !== 'delivered' && mayHaveArrived(one.outcome)));
   const reasons = tried.map(({ verdict }) =>
     verdict.reason === undefined ? null : storable(verdict.reason),
   );
   await tx.run(SETTLE, [
-    startedAt,
-    mappingNo,
     numbersOf(tried),
+    tried.map(startOf),
+    tried.map(({ of }) => of.mappingNo),
     texts(tried.map(({ verdict }) => verdict.state)),
     texts(reasons),
     tried.map(({ verdict }) => verdict.attempts),
     tried.map(({ verdict }) => verdict.excused),
     tried.map(({ verdict }) => verdict.nextAttemptAt?.getTime() ?? null),
     tried.map(({ verdict }) => (verdict.state === 'pending' ? null : tx.now)),
-    tried.map((one) => (isSent(one) ? startedAt : null)),
+    tried.map((one) => (isSent(one) ? startOf(one) : null)),
     tried.map(({ outcome }) => (outcome.kind === 'refused' ? tx.now : null)),
     tried.map((one) => (isUnsure(one) ? tx.now : null)),
     tried.map(({ outcome }) => boundBy(outcome)),
-    tried.map((one) => (kept && isSent(one) ? batchNo : null)),
+    tried.map((one) => (one.of.kept && isSent(one) ? one.of.batchNo : null)),
     texts(
       tried.map(({ outcome }) =>
         outcome.kind === 'delivered' && outcome.ref ? readableJson(outcome.ref) : null,
@@ -136,6 +152,11 @@ function readableJson(value: unknown): string {
   return safeRaw(json) ?? json;
 }
 
+/** Returns when the attempt began, in ms since 1970. */
+function startOf({ of }: BatchResult): number {
+  return of.attempt.startedAt.getTime();
+}
+
 function numbersOf(results: readonly { readonly deliveryNo: number }[]): number[] {
   return results.map(({ deliveryNo }) => deliveryNo);
 }
@@ -143,10 +164,11 @@ function numbersOf(results: readonly { readonly deliveryNo: number }[]): number[
 // The destination refused a request that contained these deliveries, so it knows their ids and contents, and may even have accepted them.
 const LEAVE = statement(
   'leave-untried',
-  `UPDATE _deliveries d SET next_attempt_at = g.next_attempt_at, first_attempt_at = coalesce(d.first_attempt_at, $1),
-     mapping_no = CASE WHEN ${KEEPS_MAPPING} THEN d.mapping_no ELSE $2 END, bound = CASE WHEN d.bound = 0 THEN 2 ELSE d.bound END,
+  `UPDATE _deliveries d SET next_attempt_at = g.next_attempt_at, first_attempt_at = coalesce(d.first_attempt_at, g.started_at),
+     mapping_no = CASE WHEN ${KEEPS_MAPPING} THEN d.mapping_no ELSE g.mapping_no END, bound = CASE WHEN d.bound = 0 THEN 2 ELSE d.bound END,
      unsure_at = coalesce(d.unsure_at, g.unsure_at), batch_no = NULL
-   FROM unnest($3::bigint[], $4::bigint[], $5::bigint[]) AS g (delivery_no, next_attempt_at, unsure_at) WHERE d.delivery_no = g.delivery_no`,
+   FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]) AS g (delivery_no, started_at, mapping_no, next_attempt_at, unsure_at)
+   WHERE d.delivery_no = g.delivery_no`,
 );
 
 const LEAVE_OUT = statement(
@@ -155,31 +177,33 @@ const LEAVE_OUT = statement(
    FROM unnest($2::bigint[], $3::text[]) AS g (delivery_no, reason) WHERE d.delivery_no = g.delivery_no`,
 );
 
-const GIVEN = `unnest($4::bigint[], $5::text[], $6::int[], $7::text[], $8::text[]) WITH ORDINALITY
-  AS g (delivery_no, outcome, http_status, error, answer, position)`;
+const GIVEN = `unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::text[], $6::int[], $7::text[], $8::text[]) WITH ORDINALITY
+  AS g (delivery_no, batch_no, started_at, duration_ms, outcome, http_status, error, answer, position)`;
 
-const ADD_ATTEMPTS = statement<{ attempt_no: number }>(
+const ADD_ATTEMPTS = statement<{ attempt_no: number; batch_no: number }>(
   'add-attempts',
   `INSERT INTO _attempts (delivery_no, batch_no, started_at, duration_ms, outcome, http_status, error, answer)
-   SELECT g.delivery_no, $1, $2, $3, g.outcome, g.http_status, g.error, g.answer FROM ${GIVEN} ORDER BY g.position RETURNING attempt_no`,
+   SELECT g.delivery_no, g.batch_no, g.started_at, g.duration_ms, g.outcome, g.http_status, g.error, g.answer
+   FROM ${GIVEN} ORDER BY g.position RETURNING attempt_no, batch_no`,
 );
 
 const REPEAT_ATTEMPTS = statement<{ delivery_no: number }>(
   'repeat-attempts',
-  `UPDATE _attempts a SET times = a.times + 1, last_at = $2, duration_ms = $3, answer = g.answer
-   FROM ${GIVEN} CROSS JOIN LATERAL (SELECT max(l.attempt_no) AS attempt_no FROM _attempts l WHERE l.delivery_no = g.delivery_no) l
-   WHERE a.attempt_no = l.attempt_no AND a.batch_no = $1 AND a.outcome = g.outcome AND a.http_status IS NOT DISTINCT FROM g.http_status
-     AND a.error IS NOT DISTINCT FROM g.error RETURNING a.delivery_no`,
+  `UPDATE _attempts a SET times = a.times + 1, last_at = g.started_at, duration_ms = g.duration_ms, answer = g.answer
+   FROM ${GIVEN} CROSS JOIN LATERAL (SELECT y.attempt_no FROM _attempts y
+       WHERE y.attempt_no = (SELECT max(l.attempt_no) FROM _attempts l WHERE l.delivery_no = g.delivery_no) AND y.batch_no = g.batch_no AND y.outcome = g.outcome
+         AND y.http_status IS NOT DISTINCT FROM g.http_status AND y.error IS NOT DISTINCT FROM g.error OFFSET 0) f
+   WHERE a.attempt_no = f.attempt_no RETURNING a.delivery_no`,
 );
 
 const SETTLE = statement(
   'settle',
   `UPDATE _deliveries d SET state = g.state, reason = g.reason, attempts = g.attempts, excused = g.excused, next_attempt_at = g.next_attempt_at,
-     settled_at = g.settled_at, first_attempt_at = coalesce(d.first_attempt_at, g.sent_at), last_attempt_at = $1,
+     settled_at = g.settled_at, first_attempt_at = coalesce(d.first_attempt_at, g.sent_at), last_attempt_at = g.started_at,
      refused_at = coalesce(d.refused_at, g.refused_at), unsure_at = coalesce(d.unsure_at, g.unsure_at),
-     mapping_no = CASE WHEN ${KEEPS_MAPPING} THEN d.mapping_no ELSE $2 END, bound = CASE WHEN g.bound = 0 THEN d.bound ELSE g.bound END,
+     mapping_no = CASE WHEN ${KEEPS_MAPPING} THEN d.mapping_no ELSE g.mapping_no END, bound = CASE WHEN g.bound = 0 THEN d.bound ELSE g.bound END,
      batch_no = g.batch_no, ref = g.ref
-   FROM unnest($3::bigint[], $4::text[], $5::text[], $6::int[], $7::int[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::int[], $14::bigint[], $15::text[])
-     AS g (delivery_no, state, reason, attempts, excused, next_attempt_at, settled_at, sent_at, refused_at, unsure_at, bound, batch_no, ref)
+   FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::text[], $6::int[], $7::int[], $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::int[], $14::bigint[], $15::text[])
+     AS g (delivery_no, started_at, mapping_no, state, reason, attempts, excused, next_attempt_at, settled_at, sent_at, refused_at, unsure_at, bound, batch_no, ref)
    WHERE d.delivery_no = g.delivery_no`,
 );

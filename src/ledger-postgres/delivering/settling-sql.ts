@@ -7,6 +7,8 @@ import { inOrder } from './some-batches.ts';
 
 /** A batch that is locked. */
 export interface LockedBatch {
+  batch_no: number;
+  lease: number;
   sink_no: number;
   created_at: number;
   leased_until: number;
@@ -37,9 +39,11 @@ const MAY_HAVE_ARRIVED = `(d.unsure_at IS NOT NULL OR EXISTS (SELECT 1 FROM _led
      AND ${FIRST_POLL} < g.restored_at + ${KNOWN_BEFORE_MS}
      AND (v.created_at < g.restored_at OR coalesce(${COMPLETE_BEFORE}, 0) < g.restored_at)))))`;
 
-const LOCK_BATCH = statement<LockedBatch>(
-  'lock-batch',
-  'SELECT sink_no, created_at, leased_until, holder, mapping_no FROM _batches WHERE batch_no = $1 AND lease = $2 FOR UPDATE',
+const LOCK_BATCHES = statement<LockedBatch>(
+  'lock-batches',
+  `SELECT b.batch_no, b.lease, b.sink_no, b.created_at, b.leased_until, b.holder, b.mapping_no
+   FROM unnest($1::bigint[], $2::bigint[]) AS g (batch_no, lease) JOIN _batches b ON b.batch_no = g.batch_no AND b.lease = g.lease
+   ORDER BY b.batch_no FOR UPDATE OF b`,
 );
 
 const ATTEMPTING = statement<{ attempting: boolean }>(
@@ -101,13 +105,15 @@ const PUT_BACK = statement(
 
 const KEEP = statement(
   'keep-batch',
-  'UPDATE _batches SET lease = 0, holder = NULL, lost = 0, leased_until = $2 WHERE batch_no = $1',
+  `UPDATE _batches b SET lease = 0, holder = NULL, lost = 0, leased_until = g.due_at
+   FROM unnest($1::bigint[], $2::bigint[]) AS g (batch_no, due_at) WHERE b.batch_no = g.batch_no`,
 );
 
-const PENDING = statement<PendingRow>(
-  'pending-of-batch',
-  `SELECT delivery_no, attempts, excused, refused_at, retried_at, event, coalesce(last_attempt_at, owed_at) AS waiting_since
-   FROM _deliveries WHERE batch_no = $1 ORDER BY delivery_no`,
+const PENDING = statement<PendingRow & { batch_no: number }>(
+  'pending-of-batches',
+  `SELECT d.batch_no, d.delivery_no, d.attempts, d.excused, d.refused_at, d.retried_at, d.event, coalesce(d.last_attempt_at, d.owed_at) AS waiting_since
+   FROM unnest($1::bigint[]) AS g (batch_no) CROSS JOIN LATERAL (SELECT * FROM _deliveries y WHERE y.batch_no = g.batch_no OFFSET 0) d
+   ORDER BY d.delivery_no`,
 );
 
 const SET_APART = statement<{ batch_no: number }>(
@@ -118,7 +124,8 @@ const SET_APART = statement<{ batch_no: number }>(
 const REVIVE = statement(
   'revive',
   `UPDATE _deliveries d SET state = 'pending', reason = NULL, settled_at = NULL, next_attempt_at = $2
-   WHERE d.sink_no = $1 AND d.state = 'dead' AND d.settled_at >= $3 AND d.refused_at >= $3 AND NOT ${OVERTAKEN}`,
+   WHERE d.sink_no = $1 AND d.state = 'dead' AND d.settled_at >= $3 AND d.refused_at >= $3
+     AND d.delivery_no <> ALL ($4::bigint[]) AND NOT ${OVERTAKEN}`,
 );
 
 const OUTDATED = statement<{ version_no: number; source: string; id: string }>(
@@ -146,7 +153,7 @@ const END_LEASES = statement(
 
 /** The statements of beginning and settling attempts. */
 export const settlingSql = {
-  LOCK_BATCH,
+  LOCK_BATCHES,
   ATTEMPTING,
   BEGIN,
   UNDO_BEGIN,

@@ -1,8 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { BatchRef } from '../../leads/delivery.ts';
-import type { AttemptedDelivery, Judge, Judgement, Verdict } from '../../leads/judgement.ts';
+import type { Judge, Judgement, Verdict } from '../../leads/judgement.ts';
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
-import type { SinkHealth } from '../../leads/sink-health.ts';
 import type { Attempt, Settlement } from '../../ledger/contract/ledger-delivering.ts';
 import { attemptedDeliveries } from '../../ledger/rules/attempted-deliveries.ts';
 import { batchNumber } from '../../ledger/rules/batching.ts';
@@ -11,8 +9,9 @@ import { reach } from '../../platform/process/failpoint.ts';
 import { getSink, lockSink, type Sink, writeHealth } from '../database/sinks.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { claimingSql } from './claiming-sql.ts';
+import { type EndedBatch, type JudgedBatch, judgeBatches } from './judging.ts';
 import { type LoadedBatch, loadBatches } from './loading.ts';
-import { writeResults } from './results.ts';
+import { type BatchSettlement, writeResults } from './results.ts';
 import { settlingSql } from './settling-sql.ts';
 import { addActivity, recordHolds } from './sink-activity.ts';
 import { NewestContent } from './superseding.ts';
@@ -24,7 +23,7 @@ const {
   END_LEASES,
   HOLDERS,
   KEEP,
-  LOCK_BATCH,
+  LOCK_BATCHES,
   OUTDATED,
   PENDING,
   PUT_BACK,
@@ -35,9 +34,6 @@ const {
 } = settlingSql;
 
 const { ASSIGN, MARK_MAYBE_ARRIVED } = claimingSql;
-
-/** How old the judge's knowledge of when a lead was last delivered may be, in ms. */
-const LAST_DELIVERED_MS = 1_000;
 
 /** Returns the number of a claimed batch. */
 export function numberOf({ batch }: BatchRef): number {
@@ -53,7 +49,7 @@ export async function begin(
 ): Promise<LoadedBatch | undefined> {
   const batchNo = batchNumber(ref.batch);
   // The fence: each lease allows one attempt, and no attempt after the lease has expired.
-  const locked = Number.isNaN(batchNo) ? undefined : await tx.first(LOCK_BATCH, [batchNo, ref.lease]);
+  const locked = Number.isNaN(batchNo) ? undefined : await tx.first(LOCK_BATCHES, [[batchNo], [ref.lease]]);
   if (!locked || locked.holder !== null) return undefined;
   const until = await putBackUntil(tx, locked.sink_no);
   if (until !== undefined) {
@@ -96,27 +92,91 @@ export function byLedgerClock(tx: Transaction, attempt: Attempt, machineTime: Da
   return { ...attempt, startedAt: new Date(tx.now - Math.round(agoMs)) };
 }
 
-/** Records the outcomes of an attempt whose start is by the ledger's clock. Returns undefined if the lease is no longer current. */
+/** An attempt that has ended, and the lease under which it was made. */
+export interface EndedAttempt {
+  readonly ref: BatchRef;
+  readonly attempt: Attempt;
+}
+
+/**
+ * Records the outcomes of attempts whose starts are by the ledger's clock, as if each had been recorded after the one before it. Returns undefined
+ * for each whose lease is no longer current.
+ */
 export async function settle(
   tx: Transaction,
   judge: Judge,
-  ref: BatchRef,
-  attempt: Attempt,
-): Promise<Settlement | undefined> {
-  const batchNo = batchNumber(ref.batch);
+  ended: readonly EndedAttempt[],
+): Promise<(Settlement | undefined)[]> {
+  const batches = await lockEnded(tx, ended);
+  const settlements = new Map<EndedAttempt, Settlement>();
+  const bySink = [...Map.groupBy(batches, ([, { batch }]) => batch.sink_no)];
+  const sinks = [];
+  // In the order of their numbers, so that no two transactions wait for each other.
+  for (const [sinkNo, some] of bySink.sort(([one], [other]) => one - other)) {
+    const ends = some.map(([, batch]) => batch);
+    sinks.push({ some, ...(await judgeBatches(tx, judge, sinkNo, ends)) });
+  }
+  const judged = sinks.flatMap((sink) => sink.judged);
+  await writeBatches(tx, judged);
+  for (const { some, judged, changes } of sinks) {
+    const revived = await writeSink(tx, judged, changes);
+    for (const [index, [attempt]] of some.entries()) {
+      const { sink, judgement, before, after } = judged[index] as JudgedBatch;
+      const { verdicts } = judgement;
+      settlements.set(attempt, { sink: sink.name, verdicts, before, after, revived: revived[index] ?? 0 });
+    }
+  }
+  reach('settling');
+  return ended.map((attempt) => settlements.get(attempt));
+}
+
+/** Locks the batches of attempts, and returns those whose leases are current, each once. */
+async function lockEnded(
+  tx: Transaction,
+  ended: readonly EndedAttempt[],
+): Promise<(readonly [EndedAttempt, EndedBatch])[]> {
+  const known = ended.filter(({ ref }) => !Number.isNaN(numberOf(ref)));
+  const leases = known.map(({ ref }) => ref.lease);
   // The fence: an outdated lease finds no batch. The process with the newer lease settles it.
-  const batch = Number.isNaN(batchNo) ? undefined : await tx.first(LOCK_BATCH, [batchNo, ref.lease]);
-  const pending = batch ? await tx.rows(PENDING, [batchNo]) : [];
-  if (!batch || pending.length === 0) return undefined;
-  const attempted = attemptedDeliveries(pending, attempt, tx.now);
-  const { sink, judgement, after, changes } = await judgeFor(tx, judge, batch.sink_no, {
-    attempt,
-    attempted,
+  const locked = await tx.rows(LOCK_BATCHES, [known.map(({ ref }) => numberOf(ref)), leases]);
+  const batches = new Map(locked.map((batch) => [batch.batch_no, batch]));
+  const rows = batches.size > 0 ? await tx.rows(PENDING, [[...batches.keys()]]) : [];
+  const pendingOf = Map.groupBy(rows, ({ batch_no }) => batch_no);
+  return known.flatMap((one) => {
+    const batchNo = numberOf(one.ref);
+    const [batch, pending] = [batches.get(batchNo), pendingOf.get(batchNo)];
+    if (batch?.lease !== one.ref.lease || !pending) return [];
+    batches.delete(batchNo);
+    return [[one, { batchNo, batch, pending, attempt: one.attempt }] as const];
   });
+}
+
+/** Ends or keeps the batches, and writes the results of their deliveries. */
+async function writeBatches(tx: Transaction, judged: readonly JudgedBatch[]): Promise<void> {
+  if (judged.length === 0) return;
+  const settlements = judged.map((one) => settlementOf(one, tx.now));
+  const [kept, ended] = [settlements.filter((one) => one.kept), settlements.filter((one) => !one.kept)];
+  const numbersOf = (some: readonly BatchSettlement[]) => some.map(({ batchNo }) => batchNo);
+  if (kept.length > 0) await tx.run(KEEP, [numbersOf(kept), kept.map(({ dueAt }) => dueAt)]);
+  if (ended.length > 0) await tx.run(END_BATCHES, [numbersOf(ended)]);
+  const rowsOf = await writeResults(tx, settlements);
+  for (const [index, { sink }] of judged.entries())
+    await setApart(tx, sink, settlements[index]?.results ?? []);
+  const batches = judged.map(({ batchNo, sink, attempt }) => ({
+    sinkNo: sink.sinkNo,
+    outcomes: attempt.outcomes,
+    durationMs: attempt.durationMs,
+    rows: rowsOf.get(batchNo),
+  }));
+  await addActivity(tx, batches);
+}
+
+function settlementOf(
+  { batchNo, batch, pending, attempt, judgement }: JudgedBatch,
+  now: number,
+): BatchSettlement & { readonly dueAt: number } {
   const { verdicts } = judgement;
-  const { whole: kept, dueAt } = keepsBatch(attempted, verdicts);
-  if (kept) await tx.run(KEEP, [batchNo, dueAt]);
-  else await tx.run(END_BATCHES, [[batchNo]]);
+  const { whole: kept, dueAt } = keepsBatch(attemptedDeliveries(pending, attempt, now), verdicts);
   const results = pending.map((row, index) => ({
     deliveryNo: row.delivery_no,
     outcome: attempt.outcomes[index] as Outcome,
@@ -124,53 +184,32 @@ export async function settle(
     attemptsBefore: row.attempts,
   }));
   const keptUnsure = kept && attempt.outcomes.some(mayHaveArrived);
-  const settlement = { attempt, batchNo, mappingNo: batch.mapping_no, kept, keptUnsure };
-  const rows = await writeResults(tx, results, settlement);
-  await setApart(tx, sink, results);
-  if (changes) await writeHealth(tx, sink.sinkNo, after);
-  await addActivity(tx, sink.sinkNo, { outcomes: attempt.outcomes, durationMs: attempt.durationMs, rows });
-  await recordHolds(tx, sink.sinkNo, sink.health, after);
-  countVerdicts(tx, sink, verdicts);
-  await oweNewestOfFailed(
-    tx,
-    sink,
-    results.filter(({ verdict }) => verdict.state !== 'delivered').map(({ deliveryNo }) => deliveryNo),
-  );
-  const revived = judgement.reviveSince ? await revive(tx, sink, judgement) : 0;
-  reach('settling');
-  return { sink: sink.name, verdicts, before: sink.health, after, revived };
+  return { attempt, batchNo, mappingNo: batch.mapping_no, kept, keptUnsure, dueAt, results };
 }
 
-/**
- * Judges an attempt. Locks the sink's row only if the attempt changes the sink's health: if all leads got through at a sink that works, the row
- * stays as it is for a second, and many processes settle at once. It is then as if the attempt had ended before whatever changes the row at the same time.
- */
-async function judgeFor(
+/** Writes what the judged batches of a sink mean for it. Returns the number of deliveries that each has revived. */
+async function writeSink(
   tx: Transaction,
-  judge: Judge,
-  sinkNo: number,
-  { attempt, attempted }: { readonly attempt: Attempt; readonly attempted: readonly AttemptedDelivery[] },
-) {
-  const judged = (sink: Sink) => {
-    const judgement: Judgement = judge(sink.name, sink.health, attempted, new Date(tx.now));
-    const after = attempt.quota ? { ...judgement.health, quota: attempt.quota } : judgement.health;
-    const changes = judgement.reviveSince !== undefined || !isSameHealth(sink.health, after);
-    return { sink, judgement, after, changes };
-  };
-  const first = judged(await getSink(tx, sinkNo));
-  return first.changes ? judged(await lockSink(tx, sinkNo)) : first;
+  judged: readonly JudgedBatch[],
+  changes: boolean,
+): Promise<readonly number[]> {
+  const last = judged.at(-1);
+  if (!last) return [];
+  const { sink } = last;
+  if (changes) await writeHealth(tx, sink.sinkNo, last.after);
+  for (const { before, after } of judged) await recordHolds(tx, sink.sinkNo, before, after);
+  for (const { judgement } of judged) countVerdicts(tx, sink, judgement.verdicts);
+  await oweNewestOfFailed(tx, sink, judged.flatMap(failedOf));
+  const revived = [];
+  for (const [index, { judgement }] of judged.entries())
+    revived.push(judgement.reviveSince ? await revive(tx, sink, judgement, judged.slice(index + 1)) : 0);
+  return revived;
 }
 
-/**
- * Whether the health of a sink after an attempt need not be written: it differs at most in when a lead was last delivered, and by little. Status
- * reads that time with the counts; the judge reads it here.
- */
-function isSameHealth(one: SinkHealth, other: SinkHealth): boolean {
-  const laterMs = (other.lastDeliveredAt?.getTime() ?? 0) - (one.lastDeliveredAt?.getTime() ?? 0);
-  if (laterMs >= LAST_DELIVERED_MS) return false;
-  const without = ({ lastDeliveredAt, ...health }: SinkHealth) =>
-    JSON.parse(JSON.stringify(health)) as unknown;
-  return isDeepStrictEqual(without(one), without(other));
+function failedOf({ pending, judgement }: JudgedBatch): number[] {
+  return pending
+    .filter((_, index) => judgement.verdicts[index]?.state !== 'delivered')
+    .map(({ delivery_no }) => delivery_no);
 }
 
 /** Puts the untried deliveries that are marked `apart` into a batch of their own, which is due now. */
@@ -211,15 +250,18 @@ async function oweNewestOfFailed(tx: Transaction, sink: Sink, failed: readonly n
   await content.write(tx);
 }
 
+/** Makes dead deliveries pending again. Those of the `later` batches were judged with this in mind, and stay as they are. */
 async function revive(
   tx: Transaction,
   { sinkNo }: Sink,
   { reviveSince, health }: Judgement,
+  later: readonly JudgedBatch[],
 ): Promise<number> {
   // Whether a later delivery has overtaken one is decided by what is owed.
   tx.requireOwingLock();
   const dueAt = health.probeAt?.getTime() ?? tx.now;
-  const revived = await tx.run(REVIVE, [sinkNo, dueAt, reviveSince?.getTime() ?? tx.now]);
+  const since = reviveSince?.getTime() ?? tx.now;
+  const revived = await tx.run(REVIVE, [sinkNo, dueAt, since, later.flatMap(failedOf)]);
   tx.count(sinkNo, 'dead', -revived);
   tx.count(sinkNo, 'pending', revived);
   return revived;

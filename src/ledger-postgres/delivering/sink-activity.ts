@@ -2,20 +2,29 @@ import type { SinkHealth } from '../../leads/sink-health.ts';
 import type { HoldKind } from '../../ledger/contract/sink-activity.ts';
 import {
   type AttemptedBatch,
+  type AttemptSums,
   addBatch,
   MAX_HOLDS,
   noAttempts,
   SAME_HOLD_MS,
   SLOT_MS,
 } from '../../ledger/rules/attempt-sums.ts';
-import { statement } from '../database/statement.ts';
+import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 
-/** Adds the attempt of a batch to the activity of its sink. */
-export async function addActivity(tx: Transaction, sinkNo: number, batch: AttemptedBatch): Promise<void> {
-  const sums = noAttempts();
-  addBatch(sums, batch);
-  await tx.run(ADD_SUMS, [sinkNo, Math.floor(tx.now / SLOT_MS) * SLOT_MS, JSON.stringify(sums)]);
+/** Adds the attempts of batches to the activity of their sinks. */
+export async function addActivity(
+  tx: Transaction,
+  batches: readonly (AttemptedBatch & { readonly sinkNo: number })[],
+): Promise<void> {
+  const sumsOf = new Map<number, AttemptSums>();
+  for (const batch of batches) {
+    const sums = sumsOf.get(batch.sinkNo) ?? noAttempts();
+    addBatch(sums, batch);
+    sumsOf.set(batch.sinkNo, sums);
+  }
+  const rows = [...sumsOf.values()].map((sums) => JSON.stringify(sums));
+  await tx.run(ADD_SUMS, [Math.floor(tx.now / SLOT_MS) * SLOT_MS, [...sumsOf.keys()], texts(rows)]);
 }
 
 /** Records whether a hold or a pause began or ended between two health states of a sink, whose row is locked. */
@@ -52,7 +61,7 @@ async function recordHold(
 
 const ADD_SUMS = statement(
   'add-sums',
-  'INSERT INTO _sink_activity (sink_no, from_at, sums) VALUES ($1, $2, $3)',
+  'INSERT INTO _sink_activity (sink_no, from_at, sums) SELECT g.sink_no, $1, g.sums FROM unnest($2::int[], $3::text[]) AS g (sink_no, sums)',
 );
 const LAST_HOLD = statement<{ hold_no: number; ended_at: number | null }>(
   'last-hold',

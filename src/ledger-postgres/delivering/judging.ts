@@ -1,0 +1,73 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Judge, Judgement } from '../../leads/judgement.ts';
+import type { SinkHealth } from '../../leads/sink-health.ts';
+import type { Attempt } from '../../ledger/contract/ledger-delivering.ts';
+import { attemptedDeliveries, type PendingRow } from '../../ledger/rules/attempted-deliveries.ts';
+import { getSink, lockSink, type Sink } from '../database/sinks.ts';
+import type { Transaction } from '../database/transaction.ts';
+import type { LockedBatch } from './settling-sql.ts';
+
+/** How old the judge's knowledge of when a lead was last delivered may be, in ms. */
+const LAST_DELIVERED_MS = 1_000;
+
+/** A locked batch whose attempt has ended. */
+export interface EndedBatch {
+  readonly batchNo: number;
+  readonly batch: LockedBatch;
+  /** The deliveries of the batch, in their order. */
+  readonly pending: readonly PendingRow[];
+  readonly attempt: Attempt;
+}
+
+/** A batch whose attempt was judged, with the health of its sink before and after the attempt. */
+export interface JudgedBatch extends EndedBatch {
+  readonly sink: Sink;
+  readonly judgement: Judgement;
+  readonly before: SinkHealth;
+  readonly after: SinkHealth;
+}
+
+/**
+ * Judges attempts of a sink as if each had ended after the one before it. Locks the sink's row only if they change the sink's health: if all leads
+ * got through at a sink that works, the row stays as it is for a second, and many processes settle at once. It is then as if the attempts had ended
+ * before whatever changes the row at the same time. Returns whether the health has to be written.
+ */
+export async function judgeBatches(
+  tx: Transaction,
+  judge: Judge,
+  sinkNo: number,
+  batches: readonly EndedBatch[],
+): Promise<{ readonly judged: readonly JudgedBatch[]; readonly changes: boolean }> {
+  const judged = (sink: Sink) => {
+    let before = sink.health;
+    return batches.map((one) => {
+      const attempted = attemptedDeliveries(one.pending, one.attempt, tx.now);
+      const judgement = judge(sink.name, before, attempted, new Date(tx.now));
+      const { quota } = one.attempt;
+      const after = quota ? { ...judgement.health, quota } : judgement.health;
+      const batch: JudgedBatch = { ...one, sink, judgement, before, after };
+      before = after;
+      return batch;
+    });
+  };
+  const first = judged(await getSink(tx, sinkNo));
+  if (!first.some(changesHealth)) return { judged: first, changes: false };
+  const locked = judged(await lockSink(tx, sinkNo));
+  return { judged: locked, changes: locked.some(changesHealth) };
+}
+
+function changesHealth({ judgement, before, after }: JudgedBatch): boolean {
+  return judgement.reviveSince !== undefined || !isSameHealth(before, after);
+}
+
+/**
+ * Whether the health of a sink after an attempt need not be written: it differs at most in when a lead was last delivered, and by little. Status
+ * reads that time with the counts; the judge reads it here.
+ */
+function isSameHealth(one: SinkHealth, other: SinkHealth): boolean {
+  const laterMs = (other.lastDeliveredAt?.getTime() ?? 0) - (one.lastDeliveredAt?.getTime() ?? 0);
+  if (laterMs >= LAST_DELIVERED_MS) return false;
+  const without = ({ lastDeliveredAt, ...health }: SinkHealth) =>
+    JSON.parse(JSON.stringify(health)) as unknown;
+  return isDeepStrictEqual(without(one), without(other));
+}
