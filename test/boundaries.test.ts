@@ -163,7 +163,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'ledger-postgres': {
     imports: ['catalog', 'leads', 'ledger', 'platform', 'postgres'],
-    doors: ['postgres-ledger.ts'],
+    doors: ['inspect-server.ts', 'postgres-ledger.ts', 'postgres-pages.ts'],
     because:
       'ledger-postgres/ is being built: the same ledger in PostgreSQL. It takes contracts and rules from ledger/, and must not know SQLite.',
   },
@@ -350,6 +350,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'identity',
       'leads',
       'ledger',
+      'ledger-postgres',
       'mapping',
       'platform',
       'sinks',

@@ -15,7 +15,6 @@ import { LoginFailed } from '../identity/contract.ts';
 import type { Quota } from '../leads/quota.ts';
 import type { LastDeclaration } from '../ledger/contract/declaration.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
-import { inspectFile } from '../ledger/database/inspect-file.ts';
 import { columnsOfDefinition } from '../mapping/map-delivery.ts';
 import { codeOf } from '../platform/failures/error-code.ts';
 import { disk } from '../platform/files/file-system.ts';
@@ -24,8 +23,8 @@ import { SourceError } from '../source/contract/source.ts';
 import { checkLogin } from './check-openid-provider.ts';
 import { type CheckParts, checkSource, StoredTokenUnusable } from './check-source.ts';
 import { describeCost, describeOwed } from './describe-cost.ts';
-import { isLedgerMissing } from './opening/new-ledger.ts';
-import { DataDirUnusable, ledgerFile } from './opening/open-ledger.ts';
+import { ledgerPlaceOf } from './opening/configured-ledger.ts';
+import { DataDirUnusable } from './opening/open-ledger.ts';
 import { openSink } from './opening/open-sinks.ts';
 import { planOf } from './plan.ts';
 
@@ -62,6 +61,7 @@ export interface CheckResult {
  */
 export function check(config: Config, parts: CheckParts, signal: AbortSignal): Promise<CheckResult>[] {
   const { redis } = config.queue;
+  const ledger = ledgerPlaceOf(config);
   const start = (kind: CheckResult['kind'], name: string, run: () => Promise<string>) =>
     runCheck(kind, name, run, signal);
   const { heartbeat } = config.alerts;
@@ -70,9 +70,7 @@ export function check(config: Config, parts: CheckParts, signal: AbortSignal): P
   const last = withoutLedger(config, parts.last, Promise.all(listings.map(({ promise }) => promise)));
   const checks = [
     start('data_dir', '', () => checkDataDir(config.dataDir)),
-    ...(mayHaveLedger(config.dataDir)
-      ? [start('ledger', '', () => checkLedger(config.dataDir, signal))]
-      : []),
+    ...(ledger.mayExist() ? [start('ledger', '', () => ledger.check(signal, parts.clock))] : []),
     ...config.sources.map((source, at) =>
       start('source', source.name, async () => {
         try {
@@ -158,24 +156,6 @@ async function checkDataDir(dataDir: string): Promise<string> {
   }
 }
 
-/** Whether there is a ledger to check, or something else in its place. */
-function mayHaveLedger(dataDir: string): boolean {
-  try {
-    return !isLedgerMissing(dataDir);
-  } catch {
-    return true; // its check reports the problem
-  }
-}
-
-/** Checks the whole ledger for damage, including each index against its table. @throws LedgerError */
-async function checkLedger(dataDir: string, signal: AbortSignal): Promise<string> {
-  isLedgerMissing(dataDir); // throws if the file cannot be reached
-  const damage = await inspectFile(ledgerFile(dataDir), 'whole', signal);
-  if (damage) throw damage;
-  signal.throwIfAborted();
-  return 'The ledger is undamaged.';
-}
-
 async function requireRoom(folder: string): Promise<void> {
   const { blocks, bavail, bsize } = await statfs(folder);
   // A file system that reports no blocks does not say how much space is free.
@@ -229,7 +209,7 @@ async function withoutLedger(
   last: CheckParts['last'],
   listed: Promise<readonly (number | undefined)[]>,
 ): Promise<LastDeclaration | undefined> {
-  if (mayHaveLedger(config.dataDir)) return last;
+  if (ledgerPlaceOf(config).mayExist()) return last;
   const counts = await listed;
   const sources = config.sources.flatMap(({ name }, at) => {
     const leads = counts[at];

@@ -1,5 +1,5 @@
 import { type FollowEvent, followLedger } from '../../operations/follow-ledger.ts';
-import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
+import { openConfiguredLedger } from '../../operations/opening/configured-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printableLines } from '../../platform/text/printable.ts';
 import { requireName, requireSink, sourceNames } from '../arguments/names.ts';

@@ -4,7 +4,7 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { diskSpace } from '../../operations/disk-space.ts';
-import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
+import { openConfiguredLedger } from '../../operations/opening/configured-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { type ExportView, viewExports } from '../../status/export-view.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../config/load-config.ts';
 import { ExportStateFiles, type ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
-import { openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
+import { openConfiguredLedger } from '../../operations/opening/configured-ledger.ts';
 import { disk } from '../../platform/files/file-system.ts';
 import { rewriteCommands, startCommand, typedCommand } from '../../platform/process/typed-command.ts';
 import { countOf } from '../../platform/text/human-readable.ts';

@@ -3,7 +3,7 @@ import { auditFile } from '../../audit/audit-files.ts';
 import { AuditLog } from '../../audit/audit-log.ts';
 import type { AuditFields } from '../../audit/audit-store.ts';
 import type { LedgerConfig } from '../../config/contract/config.ts';
-import { isLedgerMissing } from '../../operations/opening/new-ledger.ts';
+import { ledgerPlaceOf } from '../../operations/opening/configured-ledger.ts';
 import { isDataDirInUse } from '../../operations/opening/open-ledger.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { systemUser } from '../../platform/process/system-user.ts';
@@ -31,12 +31,13 @@ export function personOf({ env }: Pick<Caller, 'env'>): string {
  * @throws CommandFailure if the audit log cannot be written; the caller must then not act
  */
 export async function recordAction(
-  { dataDir }: Pick<LedgerConfig, 'dataDir'>,
+  config: Pick<LedgerConfig, 'dataDir' | 'ledgerServer'>,
   caller: Caller,
   what: string,
   details: AuditFields = {},
 ): Promise<boolean> {
-  if (isLedgerMissing(dataDir) && !existsSync(auditFile(dataDir))) return false;
+  const { dataDir } = config;
+  if (!existsSync(auditFile(dataDir)) && (await ledgerPlaceOf(config).isMissing())) return false;
   const [who, user] = [personOf(caller), systemUser()];
   // A running daemon has the file open and rotates it.
   const log = new AuditLog(

@@ -54,6 +54,8 @@ export interface Config {
   /** The name of the installation; undefined if it has none. */
   readonly name: string | undefined;
   readonly dataDir: string;
+  /** The server that holds the ledger; undefined if the ledger is a file in `dataDir`. */
+  readonly ledgerServer?: LedgerServer | undefined;
   /** Whether to create a missing ledger. `ask`: only if there is no sign that one existed. */
   readonly ledgerCreate: 'ask' | 'always' | 'never';
   /** Free space on the disk of `dataDir` below which leadsync warns, in bytes. */
@@ -103,7 +105,10 @@ export interface Config {
  * type-specific options of sinks, because their secrets may not be available.
  */
 export interface LedgerConfig
-  extends Pick<Config, 'file' | 'dataDir' | 'minFreeBytes' | 'admin' | 'publicUrl' | 'exports' | 'backups'> {
+  extends Pick<
+    Config,
+    'file' | 'dataDir' | 'ledgerServer' | 'minFreeBytes' | 'admin' | 'publicUrl' | 'exports' | 'backups'
+  > {
   /** `options` is present if leadsync has read all of them. */
   readonly sources: readonly (Omit<SourceConfig, 'options'> & {
     readonly options?: { readonly grant?: Grant | undefined };
@@ -115,6 +120,15 @@ export interface LedgerConfig
   readonly adminToken: Secret | 'unknown' | undefined;
   /** The faults in the file. If there are any, the faulty parts are left out here, and leadsync does not apply the file. */
   readonly faults?: readonly Fault[];
+}
+
+/** A PostgreSQL server that holds the ledger. */
+export interface LedgerServer {
+  /** The address of the database, with user and password. */
+  readonly url: Secret;
+  readonly schema: string;
+  /** Maximum number of connections of a process that write. */
+  readonly connections: number;
 }
 
 /** Returns the exports and the backups of a configuration. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { startAdmin } from '../../admin/server.ts';
 import { MappingProcess } from '../../mapping/start-mapping-process.ts';
 import { removeAdminEndpoint, writeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
-import { openPageReader } from '../../operations/opening/open-ledger.ts';
+import { ledgerPlaceOf } from '../../operations/opening/configured-ledger.ts';
 import { isLoopback } from '../../platform/http/address.ts';
 import type { Closers } from '../../platform/process/closers.ts';
 import { version } from '../../platform/process/version.ts';
@@ -25,7 +25,7 @@ export async function serveAdmin(
 ): Promise<void> {
   const { audit, current, carrier, clock, ledger, telemetry, role } = parts;
   const { dataDir } = current.config;
-  const queries = openPageReader(dataDir, ledger);
+  const queries = await ledgerPlaceOf(current.config).openPages(ledger);
   closers.push(() => queries.close());
   const mappings = new MappingProcess(() => current.config.clientKey);
   closers.push(() => mappings.close());

@@ -9,7 +9,8 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { CompiledMappings } from '../../mapping/compiled-mappings.ts';
 import { diskSizes } from '../../operations/disk-space.ts';
 import { removeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
-import { holdDataDir, openConfiguredLedger } from '../../operations/opening/open-ledger.ts';
+import { ledgerPlaceOf, openConfiguredLedger } from '../../operations/opening/configured-ledger.ts';
+import { holdDataDir } from '../../operations/opening/open-ledger.ts';
 import { OpenSinks } from '../../operations/opening/open-sinks.ts';
 import { type Processes, processesOf } from '../../operations/opening/processes.ts';
 import { disk } from '../../platform/files/file-system.ts';
@@ -207,9 +208,11 @@ async function openLedger(
   // Not from `random`, because the name must differ from every name that has ever been used here, even in a test with a seed.
   const holder = randomBytes(8).toString('hex');
   const parts = { create, holder, sinks: () => current.config.sinks };
-  const ledger = clock
-    ? await openConfiguredLedger(config, { ...parts, clock, random })
-    : await openThreadedLedger(config.dataDir, parts);
+  const { file } = ledgerPlaceOf(config);
+  const ledger =
+    file === undefined || clock
+      ? await openConfiguredLedger(config, { ...parts, clock: clock ?? systemClock, random })
+      : await openThreadedLedger(file, parts);
   closers.push(() => ledger.close());
   if (create) closers.push(() => ledger.recordProgress());
   const own = await processes.join(holder);
@@ -241,7 +244,7 @@ function openTelemetry(
     now: () => clock.now(),
     backlog: () => ledger.backlog(),
     ...readers,
-    disk: () => diskSizes(config.dataDir),
+    disk: () => diskSizes(config),
     log: { ...config.log, stream: log, rewriteCommands: (text) => rewriteCommands(text, env) },
     ...(subscribers ? { subscribers } : {}),
   });

@@ -2,7 +2,7 @@ import { judgeBy } from '../../delivery/judge.ts';
 import type { SinkPolicy } from '../../delivery/retry-policy.ts';
 import { openEngine } from '../../ledger/sqlite-ledger.ts';
 import { serveThread } from '../../ledger/thread/serve-engine.ts';
-import type { SinkPolicies } from '../../operations/opening/open-ledger.ts';
+import type { SinkPolicies } from '../../operations/opening/configured-ledger.ts';
 import { armFailpoints, parkWhenAsked } from '../../platform/process/failpoint.ts';
 import { systemClock } from '../../platform/time/clock.ts';
 

@@ -4,10 +4,9 @@ import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { startEngineThread } from '../../ledger/thread/start-engine-thread.ts';
 import {
   type JudgedSink,
-  ledgerFile,
   type SinkPolicies,
   sinkPolicies,
-} from '../../operations/opening/open-ledger.ts';
+} from '../../operations/opening/configured-ledger.ts';
 import { failpointsAskedFor, threadToPark } from '../../platform/process/failpoint.ts';
 import { systemClock } from '../../platform/time/clock.ts';
 import type { ThreadStart } from './ledger-thread.ts';
@@ -23,14 +22,13 @@ export interface ThreadedLedgerParts {
 }
 
 /**
- * Opens the ledger of a data directory in its own thread, so that slow commits and queries do not block network I/O in the caller's thread.
+ * Opens a ledger's file in its own thread, so that slow commits and queries do not block network I/O in the caller's thread.
  * @throws LedgerError
  */
 export async function openThreadedLedger(
-  dataDir: string,
+  file: string,
   { create, holder, sinks }: ThreadedLedgerParts,
 ): Promise<Ledger> {
-  const file = ledgerFile(dataDir);
   let policiesOf = sinks();
   const failpoints = failpointsAskedFor();
   const begin: ThreadStart = {

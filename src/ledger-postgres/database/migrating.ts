@@ -6,6 +6,7 @@ import { refreshComments, writeViews } from './public-relations.ts';
 import { migrations } from './schema.ts';
 import { LOCK_TIMEOUT } from './settings.ts';
 import { statement } from './statement.ts';
+import { requireSuitable } from './suitable-server.ts';
 
 /** A ledger that was opened: its id, and the number of its migrations before. */
 interface Opened {
@@ -20,12 +21,15 @@ interface Opened {
  */
 export function migrate(access: PostgresAccess, schema: string): Promise<Opened> {
   return access.prepare(async (client) => {
+    await requireSuitable(client, access.where);
     await client.query('SET LOCAL lock_timeout = 0');
     await client.query("SELECT pg_advisory_xact_lock(hashtextextended('leadsync ledger ' || $1, 0))", [
       schema,
     ]);
     await client.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
-    await client.query(`CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}`);
+    const { rows } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
+    // Only if it is missing: a user who owns the schema needs no right to create others.
+    if (rows.length === 0) await client.query(`CREATE SCHEMA ${quoted(schema)}`);
     const from = (await shapeIn(client, access.where, schema)) ?? 0;
     if (from === 0) await requireEmpty(client, access.where, schema);
     for (const step of migrations.slice(from)) await client.query(step);
@@ -73,8 +77,12 @@ export function isReplaced(access: PostgresAccess, id: string): Promise<boolean>
 
 const LEDGER = statement<{ id: string }>('ledger', 'SELECT id FROM _ledger');
 
-/** Returns the number of migrations that were applied; undefined if there is no ledger. */
-async function shapeIn(client: PoolClient, where: string, schema: string): Promise<number | undefined> {
+/** Returns the number of migrations that were applied; undefined if there is no ledger. @throws LedgerError if a newer leadsync wrote it */
+export async function shapeIn(
+  client: PoolClient,
+  where: string,
+  schema: string,
+): Promise<number | undefined> {
   const { rows } = await client.query(
     "SELECT to_regclass(quote_ident($1) || '._ledger') IS NOT NULL AS known",
     [schema],
@@ -90,7 +98,8 @@ async function shapeIn(client: PoolClient, where: string, schema: string): Promi
   return shape;
 }
 
-async function requireEmpty(client: PoolClient, where: string, schema: string): Promise<void> {
+/** Requires that nothing is in the schema. @throws LedgerError */
+export async function requireEmpty(client: PoolClient, where: string, schema: string): Promise<void> {
   const { rows } = await client.query(
     'SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 LIMIT 1',
     [schema],

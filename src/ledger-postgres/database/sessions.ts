@@ -80,6 +80,9 @@ export class Sessions {
     if (is_standby) throw standby(this.#where, 'accepts no writes: it is a standby, or set to read-only');
     const session = `${pid} ${began}`;
     if (this.#open.has(session)) throw pooled(this.#where);
+    // Before the next statement, because another connection may be made ready at the same time.
+    this.#open.add(session);
+    client.once('end', () => this.#open.delete(session));
     const history = await historyAt(client);
     if (this.#latest && isOlder(history, this.#latest))
       throw standby(this.#where, 'is a former primary: another server has taken its place');
@@ -87,8 +90,6 @@ export class Sessions {
     const set = await client.query<{ pid: number }>(SET, [Object.keys(settings), Object.values(settings)]);
     if (set.rows[0]?.pid !== pid) throw pooled(this.#where);
     await client.query(NOTICE_LOST_CLIENTS).catch(unlessServerRefuses);
-    this.#open.add(session);
-    client.once('end', () => this.#open.delete(session));
     this.#sessions.set(client, { pid, history, round });
   }
 }

@@ -13,6 +13,7 @@ export type LedgerErrorCode =
   | 'away' // the server of the ledger cannot be reached
   | 'standby' // the server of the ledger is read-only
   | 'rights' // the server refuses the user
+  | 'unsuitable' // the server is too old, or the database has an encoding in which not every lead can be stored
   | 'pooled' // a connection pooler keeps leadsync from having sessions of its own at the server
   | 'fenced' // the poll is not the one that the ledger knows
   | 'replaced' // the cursor belongs to another ledger, or to an earlier history of this one

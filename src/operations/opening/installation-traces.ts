@@ -1,12 +1,9 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Config, SinkConfig } from '../../config/contract/config.ts';
 import { CarrierUnavailable } from '../../delivery/carrier.ts';
-import { ledgerSize } from '../../ledger/database/inspect-file.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
 import { SinkUnavailable } from '../../sinks/sink-unavailable.ts';
-import { ledgerFile } from './open-ledger.ts';
+import { ledgerPlaceOf } from './configured-ledger.ts';
 import { openSink } from './open-sinks.ts';
 
 /** Maximum time until a sink or Redis begins to answer, in ms. */
@@ -15,31 +12,6 @@ const FIRST_ANSWER_MS = 5_000;
  * Maximum time for reading all leads that a sink holds, in ms. It is long, because a sink may hold millions of leads from other sources.
  */
 const LONGEST_MS = 300_000;
-
-/** File name of the ledger's write-ahead log. */
-const LOG = 'ledger.db-wal';
-
-/**
- * Files that only a leadsync with a ledger leaves in the data directory. Tokens do not count, because `login` and `check` store them before
- * the first start.
- */
-const LEFT_BEHIND = [
-  'processes',
-  'alerts.json',
-  'audit.jsonl',
-  'erased.jsonl',
-  LOG,
-  'ledger.db.mark',
-  'ledger.db.restoring',
-];
-
-/**
- * Whether the ledger file has content although the ledger counts as missing. If so, leadsync was killed during its first start, before its
- * first commit. The write-ahead log then comes from that start and is no trace of an earlier ledger.
- */
-function isStarted(dataDir: string): boolean {
-  return (ledgerSize(ledgerFile(dataDir)) ?? 0) > 1;
-}
 
 /** Traces of an earlier ledger, each as a phrase. */
 export interface Traces {
@@ -58,9 +30,7 @@ interface Answer {
  * not answer, because a sink is often disabled when its destination no longer exists.
  */
 export async function tracesOf(config: Config, clock: Clock, stop: AbortSignal): Promise<Traces> {
-  const left = LEFT_BEHIND.filter((name) => existsSync(join(config.dataDir, name))).filter(
-    (name) => name !== LOG || !isStarted(config.dataDir),
-  );
+  const left = ledgerPlaceOf(config).traces();
   const inFolder = left.length > 0 ? [{ found: `data_dir holds ${left.join(', ')}` }] : [];
   const answers: Answer[] = [
     ...inFolder,

@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
 import type { Config } from '../../config/contract/config.ts';
 import { isBlank } from '../../ledger/database/inspect-file.ts';
 import type { Clock } from '../../platform/time/clock.ts';
+import { ledgerPlaceOf } from './configured-ledger.ts';
 import { tracesOf } from './installation-traces.ts';
+import type { LedgerPlace } from './ledger-place.ts';
 import { ledgerFile } from './open-ledger.ts';
 
 /** Wait before all places are asked again, in ms. */
@@ -61,11 +62,12 @@ export interface WaitOptions {
  * @throws NewLedgerRefused, InstallationUnknown, StoppedBeforeStart
  */
 export async function requireNewInstallation(config: Config, waiting: WaitOptions): Promise<void> {
-  const { dataDir, ledgerCreate } = config;
-  if (!isLedgerMissing(dataDir) || ledgerCreate === 'always') return;
-  const missing = `There is no ledger in ${dataDir}${existsSync(ledgerFile(dataDir)) ? ': ledger.db is empty' : ''}`;
+  const { ledgerCreate } = config;
+  const place = ledgerPlaceOf(config);
+  if (!(await place.isMissing()) || ledgerCreate === 'always') return;
+  const missing = `There is no ledger in ${place.where}${place.remains()}`;
   if (ledgerCreate === 'never') throw new NewLedgerRefused(`${missing}, and \`ledger.create\` is never.`);
-  const found = await findTraces(config, missing, waiting);
+  const found = await findTraces(config, { place, missing }, waiting);
   if (found.length === 0) return;
   throw new NewLedgerRefused(
     `${missing}, but this installation is not new: ${found.join('; ')}. With a new ledger every listed lead would go to every sink again.`,
@@ -78,7 +80,7 @@ export async function requireNewInstallation(config: Config, waiting: WaitOption
  */
 async function findTraces(
   config: Config,
-  missing: string,
+  { place, missing }: { readonly place: LedgerPlace; readonly missing: string },
   { clock, stop, patienceMs, onWait }: WaitOptions,
 ): Promise<readonly string[]> {
   const sinceMs = clock.monotonicMs();
@@ -92,17 +94,17 @@ async function findTraces(
       );
     await onWait(unanswered);
     await clock.sleep(RETRY_MS, stop);
-    requireStillMissing(config.dataDir);
+    await requireStillMissing(place);
   }
 }
 
 /**
  * Requires that the ledger is still missing. A volume that was mounted in the meantime has its own lock, which this process does not hold.
  */
-function requireStillMissing(dataDir: string): void {
-  if (isLedgerMissing(dataDir)) return;
+async function requireStillMissing(place: LedgerPlace): Promise<void> {
+  if (await place.isMissing()) return;
   throw new InstallationUnknown(
-    `A ledger appeared in ${dataDir} while leadsync waited to start.`,
+    `A ledger appeared in ${place.where} while leadsync waited to start.`,
     'Start leadsync again: it will use that ledger.',
   );
 }

@@ -1,17 +1,8 @@
 import { join } from 'node:path';
-import type { LedgerConfig } from '../../config/contract/config.ts';
-import { DEFAULT_RETRY } from '../../config/options/sink-options.ts';
-import { judgeBy } from '../../delivery/judge.ts';
-import type { SinkPolicy } from '../../delivery/retry-policy.ts';
-import type { Ledger } from '../../ledger/contract/ledger.ts';
-import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
-import { QueryThread } from '../../ledger/queries/start-query-thread.ts';
-import { openLedger } from '../../ledger/sqlite-ledger.ts';
 import { type DiskFailure, diskFailure } from '../../platform/failures/disk-failure.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import { makeFolderSync } from '../../platform/files/file-system.ts';
 import { acquireLock, isLocked, LockHeld } from '../../platform/files/lock.ts';
-import type { Clock, Random } from '../../platform/time/clock.ts';
 
 /** Another leadsync holds the data directory. */
 export class DataDirInUse extends Error {
@@ -90,51 +81,4 @@ function unusable(
   special?: Readonly<Record<string, DiskFailure>>,
 ): DataDirUnusable {
   return new DataDirUnusable(`The data directory ${dataDir}`, cause, special);
-}
-
-/** Options for opening a ledger that are not in the configuration. */
-export interface LedgerParts {
-  readonly clock: Clock;
-  readonly random: Random;
-  /** Whether to create a missing ledger; otherwise a missing ledger is an error. */
-  readonly create: boolean;
-  /** Name under which the ledger records the leases of this process. Absent: this process makes no attempts. */
-  readonly holder?: string;
-  /** Returns the current sinks with their policies. Absent: those of the configuration. */
-  readonly sinks?: () => LedgerConfig['sinks'];
-}
-
-/** The part of a sink's configuration that the ledger uses. */
-export type JudgedSink = Pick<LedgerConfig['sinks'][number], 'name' | 'retry' | 'breaker'>;
-
-/** The policies of sinks, by name. */
-export type SinkPolicies = ReadonlyMap<string, SinkPolicy>;
-
-/** Returns the policies of these sinks. */
-export function sinkPolicies(sinks: readonly JudgedSink[]): SinkPolicies {
-  return new Map(sinks.map((sink) => [sink.name, policyOf(sink)]));
-}
-
-function policyOf({ retry, breaker }: JudgedSink): SinkPolicy {
-  return { ...retry, breaker };
-}
-
-/** Opens the ledger of a configuration in this thread, with the policies of its sinks. @throws LedgerError */
-export async function openConfiguredLedger(config: LedgerConfig, parts: LedgerParts): Promise<Ledger> {
-  const sinks = parts.sinks ?? (() => config.sinks);
-  const policyNamed = (name: string) => {
-    const sink = sinks().find((one) => one.name === name);
-    return sink ? policyOf(sink) : DEFAULT_RETRY;
-  };
-  return openLedger({
-    ...parts,
-    file: ledgerFile(config.dataDir),
-    judge: judgeBy(policyNamed, parts.random),
-    compilesLate: true,
-  });
-}
-
-/** Opens a reader for the pages and the API. Reports damage that a query finds to `ledger`. */
-export function openPageReader(dataDir: string, ledger: Pick<Ledger, 'reportDamage'>): PageReader {
-  return new QueryThread(ledgerFile(dataDir), { onDamage: (damage) => ledger.reportDamage(damage) });
 }

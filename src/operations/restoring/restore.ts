@@ -18,7 +18,7 @@ import { reach } from '../../platform/process/failpoint.ts';
 import { printStamp } from '../../platform/text/human-readable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { ERASURES, mergeErasures } from '../erasure/erasure-journal.ts';
-import { setAside } from '../opening/accept-ledger.ts';
+import { setAside } from '../opening/file-place.ts';
 import { isLedgerMissing } from '../opening/new-ledger.ts';
 import { DataDirInUse, DataDirUnusable, holdDataDir, ledgerFile } from '../opening/open-ledger.ts';
 import { hasLiveProcess } from '../opening/processes.ts';

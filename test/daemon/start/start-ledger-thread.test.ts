@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openThreadedLedger } from '../../../src/daemon/start/start-ledger-thread.ts';
 import { DEFAULT_BREAKER } from '../../../src/leads/breaker-policy.ts';
@@ -11,7 +12,11 @@ function aSink(waitMs: number, breaker = DEFAULT_BREAKER) {
 
 test('a retry schedule and a breaker that a reload has changed count from then on', async () => {
   let sinks = [aSink(60_000)];
-  const ledger = await openThreadedLedger(tempDir(), { create: true, holder: 'test', sinks: () => sinks });
+  const ledger = await openThreadedLedger(join(tempDir(), 'ledger.db'), {
+    create: true,
+    holder: 'test',
+    sinks: () => sinks,
+  });
   onTestFinished(() => ledger.close());
   await ledger.declareSinks([{ name: 'crm', events: ['created'], backfill: true }]);
   const poll = await ledger.startPoll('main');

@@ -1,0 +1,53 @@
+import type { PoolClient } from 'pg';
+import { LedgerError } from '../ledger/contract/ledger-error.ts';
+import { requireEmpty, shapeIn } from './database/migrating.ts';
+import { PostgresAccess, type PostgresPlace } from './database/postgres-access.ts';
+import { requireSuitable, type ServerFacts } from './database/suitable-server.ts';
+
+/** What a server says about itself, and whether it has the ledger. */
+export interface ServerFinding extends ServerFacts {
+  readonly exists: boolean;
+  /** How long the server took to answer, in ms. */
+  readonly roundTripMs: number;
+}
+
+/**
+ * Finds out whether the ledger exists, and whether the server can hold it. Changes nothing.
+ * @throws LedgerError if the server cannot be reached, cannot hold a ledger, does not let the user create one, or has something else in its place
+ */
+export async function inspectServer(place: PostgresPlace): Promise<ServerFinding> {
+  const access = await PostgresAccess.open(place);
+  try {
+    const finding = access.prepare(async (client) => {
+      const facts = await requireSuitable(client, access.where);
+      const from = performance.now();
+      await client.query('SELECT 1');
+      const roundTripMs = performance.now() - from;
+      const exists = (await shapeIn(client, access.where, place.schema)) !== undefined;
+      if (!exists) await requireRoom(client, access.where, place.schema);
+      return { ...facts, roundTripMs, exists };
+    });
+    // A second connection shows a pooler, which lets both use the same session.
+    const second = access.prepare(async () => undefined);
+    return (await Promise.all([finding, second]))[0];
+  } finally {
+    await access.close();
+  }
+}
+
+/** Requires that the user may create the ledger, in a schema that is missing or empty. @throws LedgerError */
+async function requireRoom(client: PoolClient, where: string, schema: string): Promise<void> {
+  await requireEmpty(client, where, schema);
+  const { rows } = await client.query<{ user: string; database: string; may: boolean }>(RIGHTS, [schema]);
+  const { user, database, may } = rows[0] as { user: string; database: string; may: boolean };
+  if (may) return;
+  throw new LedgerError(
+    'rights',
+    `The user ${user} may not create the schema ${schema}, or tables in it, in the database ${database} of ${where}.`,
+    `As an administrator of the database, run: CREATE SCHEMA IF NOT EXISTS "${schema}" AUTHORIZATION "${user}"`,
+  );
+}
+
+const RIGHTS = `SELECT current_user AS user, current_database() AS database, CASE
+  WHEN EXISTS (SELECT 1 FROM pg_namespace n WHERE n.nspname = $1) THEN has_schema_privilege($1, 'CREATE')
+  ELSE has_database_privilege(current_database(), 'CREATE') END AS may`;

@@ -1,0 +1,41 @@
+import type { Judge } from '../../leads/judgement.ts';
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
+import type { Clock, Random } from '../../platform/time/clock.ts';
+
+/** Options for opening a ledger, whatever its engine. */
+export interface OpenOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly judge: Judge;
+  /** Whether to create a missing ledger; otherwise a missing ledger is an error. */
+  readonly create: boolean;
+  /** Name under which the ledger records the leases of this process. Absent: this process makes no attempts. */
+  readonly holder?: string | undefined;
+}
+
+/** Where the ledger of a configuration is. There is one implementation for each engine, and no other part of leadsync asks which one it is. */
+export interface LedgerPlace {
+  /** The place in messages, after "in": the data directory, or the server, the database and the schema. Contains no password. */
+  readonly where: string;
+  /** The file of a ledger whose calls block the thread that makes them; undefined if calls only wait for a server. */
+  readonly file: string | undefined;
+  /** Whether there is no ledger yet. @throws LedgerError if that cannot be found out, or if something else is in its place */
+  isMissing(): Promise<boolean>;
+  /** Returns what is in the place of a missing ledger, as the end of a sentence; empty if nothing is. */
+  remains(): string;
+  /** Whether `check` has something to check. Does not wait for a server. */
+  mayExist(): boolean;
+  /** Checks the ledger and what it needs. Returns what it found, as sentences. @throws LedgerError */
+  check(signal: AbortSignal, clock: Clock): Promise<string>;
+  /** Returns the size of the ledger in bytes; undefined if only the server knows it. */
+  bytes(): Promise<number | undefined>;
+  /** Returns the names of files in the data directory that only a leadsync with an earlier ledger leaves there. */
+  traces(): readonly string[];
+  /** Renames files of a missing ledger that a new ledger would overwrite. Returns the new names. */
+  setAside(now: Date): readonly string[];
+  /** Opens the ledger in this thread. @throws LedgerError */
+  open(options: OpenOptions): Promise<Ledger>;
+  /** Opens a reader for the pages and the API. Reports damage that a query finds to `ledger`. */
+  openPages(ledger: Pick<Ledger, 'reportDamage'>): Promise<PageReader>;
+}

@@ -1,0 +1,97 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { LedgerServer } from '../../config/contract/config.ts';
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
+import { printLength } from '../../platform/text/human-readable.ts';
+import type { Clock } from '../../platform/time/clock.ts';
+import { LEFT_BEHIND } from './file-place.ts';
+import type { LedgerPlace, OpenOptions } from './ledger-place.ts';
+import { ledgerFile } from './open-ledger.ts';
+
+/** How far the clock of this machine may be from the server's without a word, in ms. */
+const CLOCK_MS = 2_000;
+/** How long the server may take to answer without a word, in ms. */
+const ROUND_TRIP_MS = 5;
+
+/** The place of a ledger in PostgreSQL: a schema of a database. Loads the driver with the first call that needs the server. */
+export class ServerPlace implements LedgerPlace {
+  readonly where: string;
+  readonly file = undefined;
+  readonly #server: LedgerServer;
+  readonly #dataDir: string;
+
+  constructor(server: LedgerServer, dataDir: string) {
+    const { host, pathname } = new URL(server.url.reveal());
+    this.where = `the schema ${server.schema} of PostgreSQL at ${host}${pathname}`;
+    this.#server = server;
+    this.#dataDir = dataDir;
+  }
+
+  async isMissing(): Promise<boolean> {
+    const { inspectServer } = await loadInspection();
+    return !(await inspectServer(this.#place())).exists;
+  }
+
+  remains(): string {
+    return '';
+  }
+
+  mayExist(): boolean {
+    return true;
+  }
+
+  async check(signal: AbortSignal, clock: Clock): Promise<string> {
+    const { inspectServer } = await loadInspection();
+    const { exists, version, roundTripMs, now, losesCommits } = await inspectServer(this.#place());
+    const aheadMs = Math.round(now - clock.now().getTime());
+    signal.throwIfAborted();
+    return [
+      `PostgreSQL ${version} answers.`,
+      exists ? `The ledger is in ${this.where}.` : `The first run creates the ledger in ${this.where}.`,
+      ...(roundTripMs > ROUND_TRIP_MS
+        ? [`An answer takes ${printLength(roundTripMs)}, which limits how much one process delivers.`]
+        : []),
+      ...(Math.abs(aheadMs) > CLOCK_MS
+        ? [
+            `The server's clock is ${printLength(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine's. leadsync goes by the server's; check which one is right.`,
+          ]
+        : []),
+      ...(losesCommits
+        ? ['synchronous_commit is off on the server; leadsync turns it on for its own sessions.']
+        : []),
+    ].join(' ');
+  }
+
+  async bytes(): Promise<undefined> {}
+
+  /** A ledger in SQLite is a trace, too: with a new ledger on the server, every lead that it knows would go to every sink again. */
+  traces(): readonly string[] {
+    const sqlite = existsSync(ledgerFile(this.#dataDir)) ? ['ledger.db'] : [];
+    return [...sqlite, ...LEFT_BEHIND.filter((name) => existsSync(join(this.#dataDir, name)))];
+  }
+
+  setAside(): readonly string[] {
+    return [];
+  }
+
+  async open(options: OpenOptions): Promise<Ledger> {
+    const { openPostgresLedger } = await import('../../ledger-postgres/postgres-ledger.ts');
+    return openPostgresLedger({ ...options, ...this.#place(options.holder) });
+  }
+
+  async openPages(): Promise<PageReader> {
+    const { openPostgresPages } = await import('../../ledger-postgres/postgres-pages.ts');
+    return openPostgresPages(this.#place());
+  }
+
+  #place(holder?: string) {
+    const { url, schema, connections } = this.#server;
+    const applicationName = holder === undefined ? 'leadsync' : `leadsync ${holder}`;
+    return { url: url.reveal(), schema, connections, applicationName };
+  }
+}
+
+function loadInspection() {
+  return import('../../ledger-postgres/inspect-server.ts');
+}
