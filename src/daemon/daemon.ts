@@ -3,6 +3,7 @@ import type { Ledger } from '../ledger/contract/ledger.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { LedgerStatus } from '../ledger/contract/status-rows.ts';
 import { reapplyErasures } from '../operations/erasure/erasure-journal.ts';
+import { ledgerPlaceOf } from '../operations/opening/configured-ledger.ts';
 import { reclaimAtStart } from '../operations/opening/reclaim-leases.ts';
 import { exportOnSchedule, reportExports } from '../operations/scheduled-exports.ts';
 import { Closers } from '../platform/process/closers.ts';
@@ -207,7 +208,8 @@ export class Daemon {
 
   async #watchFile(signal: AbortSignal): Promise<void> {
     if (!(await ledgerReplaced(this.#parts, signal))) return;
-    this.#emit({ type: 'ledger-replaced', dataDir: this.config.dataDir });
+    const { where, whenReplaced: hint } = ledgerPlaceOf(this.config);
+    this.#emit({ type: 'ledger-replaced', dataDir: this.config.dataDir, where, hint });
     this.#failed.resolve('the ledger was replaced');
   }
 

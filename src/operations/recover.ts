@@ -8,8 +8,9 @@ import { runBuild } from '../ledger/recovery/start-build-process.ts';
 import { printStamp } from '../platform/text/human-readable.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import { isLedgerMissing } from './opening/new-ledger.ts';
-import { DataDirInUse, holdDataDir, ledgerFile } from './opening/open-ledger.ts';
+import { DataDirInUse, holdDataDir } from './opening/open-ledger.ts';
 import { hasLiveProcess } from './opening/processes.ts';
+import { requireLedgerFile } from './opening/require-ledger-file.ts';
 
 /** Result of a recovery. */
 export interface Recovery {
@@ -37,14 +38,18 @@ export function isUndamaged({ damage, recovered }: Recovery): boolean {
  * Builds a new ledger from the readable parts of the ledger. If `exchange` is true and the ledger is damaged, moves the old ledger aside
  * and puts the new one in its place. Otherwise, or once the signal has aborted, discards the new ledger and leaves the old one as it is. No
  * other leadsync process may be running on the data directory, not even a worker.
- * @throws DataDirInUse, DataDirUnusable, LedgerError, or the signal's reason
+ * @throws NoLedgerFile, DataDirInUse, DataDirUnusable, LedgerError, or the signal's reason
  */
 export async function recoverLedger(
-  { dataDir }: Pick<LedgerConfig, 'dataDir'>,
+  config: Pick<LedgerConfig, 'dataDir' | 'ledgerServer'>,
   { clock, signal, onCopied }: RecoveryParts,
   exchange: boolean,
 ): Promise<Recovery> {
-  const file = ledgerFile(dataDir);
+  const { dataDir } = config;
+  const file = requireLedgerFile(
+    config,
+    'Check the database with the tools of its server, such as pg_amcheck, and restore it from a backup if it is damaged.',
+  );
   requireLedger(dataDir, file);
   const target = recoveredFile(file);
   const held = holdDataDir(dataDir);

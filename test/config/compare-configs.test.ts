@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { compareConfigs, withoutRestart } from '../../src/config/changes/compare-configs.ts';
+import { Secret } from '../../src/platform/options/secret.ts';
 import { read, SOURCE } from './reading.ts';
 
 const LOFT = `${SOURCE}sinks:
@@ -77,5 +78,14 @@ describe('comparing configurations', () => {
       live: ['log.level', 'admin.token', 'admin.hosts', 'stop.grace'],
       restart: [],
     });
+  });
+
+  test('keeps the server of the ledger until a restart', () => {
+    const server = { url: new Secret('postgresql://db/leads'), schema: 'leadsync_ledger', connections: 4 };
+    const next = { ...before, ledgerServer: server };
+    expect(compareConfigs(before, next).restart).toEqual(['ledger.url']);
+    expect(withoutRestart(before, next).ledgerServer).toBeUndefined();
+    const rotated = { ...before, ledgerServer: { ...server, url: new Secret('postgresql://other/leads') } };
+    expect(compareConfigs(next, rotated).restart).toEqual(['ledger.url']);
   });
 });

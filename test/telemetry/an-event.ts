@@ -129,7 +129,7 @@ const examples: Examples = {
   'carrier-recovered': { type: 'carrier-recovered', downMs: 30_000 },
   'carrier-warning': { type: 'carrier-warning', reason: 'Redis evicts keys.', hint: 'Set noeviction.' },
   'program-replaced': { type: 'program-replaced' },
-  'ledger-replaced': { type: 'ledger-replaced', dataDir: '/data' },
+  'ledger-replaced': { type: 'ledger-replaced', dataDir: '/data', where: '/data', hint: 'Put it back.' },
   'ledger-upgraded': {
     type: 'ledger-upgraded',
     fromSchema: 8,
@@ -141,7 +141,7 @@ const examples: Examples = {
     type: 'config-warning',
     warning: 'every user may change leadsync.yaml. Run: chmod o-w leadsync.yaml',
   },
-  'ledger-restored': { type: 'ledger-restored', dataDir: '/data' },
+  'ledger-restored': { type: 'ledger-restored', dataDir: '/data', where: '/data' },
   'erased-again': { type: 'erased-again', leads: 2 },
   retained: { type: 'retained', leads: 0, versions: 3, attempts: 12, rejected: 1 },
   'ledger-held-up': { type: 'ledger-held-up', bytes: 300 * 1024 ** 2 },

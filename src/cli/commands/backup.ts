@@ -4,7 +4,7 @@ import type { LedgerConfig } from '../../config/contract/config.ts';
 import { type ExportConfig, oneBackup } from '../../exports/contract/options.ts';
 import { type ExportResult, runExport } from '../../exports/start-export-process.ts';
 import { isLedgerMissing } from '../../operations/opening/new-ledger.ts';
-import { ledgerFile } from '../../operations/opening/open-ledger.ts';
+import { requireLedgerFile } from '../../operations/opening/require-ledger-file.ts';
 import { exportOnce } from '../../operations/scheduled-exports.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { countOf, printBytes } from '../../platform/text/human-readable.ts';
@@ -85,10 +85,10 @@ async function backUpOnce(
   config: LedgerConfig,
   surroundings: Surroundings,
 ): Promise<number> {
-  requireLedger(config);
+  const file = requireLedger(config);
   await recordAction(config, surroundings, 'backup', { to });
   const at = surroundings.clock.now();
-  const run = { ledgerFile: ledgerFile(config.dataDir), at, exportedAt: at, since: undefined, first: true };
+  const run = { ledgerFile: file, at, exportedAt: at, since: undefined, first: true };
   const { folder } = exportStatesOf(config);
   report(
     backup,
@@ -98,12 +98,19 @@ async function backUpOnce(
   return ExitCode.done;
 }
 
-/** Requires a ledger before anything is written, so that a mistyped data_dir is not created. @throws CommandFailure, LedgerError */
-function requireLedger({ dataDir }: LedgerConfig): void {
-  if (!isLedgerMissing(dataDir)) return;
+/**
+ * Requires a ledger before anything is written, so that a mistyped data_dir is not created. Returns its path.
+ * @throws NoLedgerFile, CommandFailure, LedgerError
+ */
+function requireLedger(config: LedgerConfig): string {
+  const file = requireLedgerFile(
+    config,
+    "Back up its schema with the tools of its server, such as pg_dump, or with your provider's backups.",
+  );
+  if (!isLedgerMissing(config.dataDir)) return file;
   throw new CommandFailure(
     ExitCode.notDone,
-    `There is nothing to back up: ${printable(ledgerFile(dataDir))} is missing or empty.`,
+    `There is nothing to back up: ${printable(file)} is missing or empty.`,
     'Check data_dir; the first `leadsync run` or `leadsync sync` creates the ledger.',
   );
 }

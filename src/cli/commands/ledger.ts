@@ -1,5 +1,5 @@
 import { acceptNewLedger } from '../../operations/opening/accept-ledger.ts';
-import { ledgerFile } from '../../operations/opening/open-ledger.ts';
+import { ledgerPlaceOf } from '../../operations/opening/configured-ledger.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
@@ -35,14 +35,15 @@ async function accept(options: GlobalOptions, surroundings: Surroundings): Promi
   const { made, aside } = await acceptNewLedger(config, surroundings);
   if (!isRecorded) await recordAction(config, surroundings, 'ledger-accept');
   const { stdout } = surroundings;
+  const { where } = ledgerPlaceOf(config);
   for (const path of aside) stdout.write(`${printable(path)} holds what is left of the old ledger.\n`);
   stdout.write(
     made
       ? withTypedCommands(
-          `${printable(ledgerFile(config.dataDir))} is a new ledger. The next \`leadsync run\` delivers every listed lead to every sink with \`backfill\`.\n`,
+          `There is a new ledger in ${printable(where)}. The next \`leadsync run\` delivers every listed lead to every sink with \`backfill\`.\n`,
           surroundings,
         )
-      : `There already is a ledger in ${printable(config.dataDir)}: nothing was done.\n`,
+      : `There already is a ledger in ${printable(where)}: nothing was done.\n`,
   );
   return ExitCode.done;
 }

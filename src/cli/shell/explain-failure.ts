@@ -7,6 +7,7 @@ import {
   StoppedBeforeStart,
 } from '../../operations/opening/new-ledger.ts';
 import { DataDirInUse, DataDirUnusable } from '../../operations/opening/open-ledger.ts';
+import { NoLedgerFile } from '../../operations/opening/require-ledger-file.ts';
 import { SourceError, type SourceErrorCode } from '../../source/contract/source.ts';
 import { CommandFailure } from './command-failure.ts';
 import { ExitCode } from './exit-code.ts';
@@ -34,7 +35,7 @@ const UNREACHABLE: ReadonlySet<SourceErrorCode> = new Set(['unreachable', 'rate-
 function exitCodeOf(error: unknown): number | undefined {
   if (error instanceof CommandFailure) return error.exitCode;
   if (error instanceof DataDirInUse) return ExitCode.inUse;
-  if (error instanceof NewLedgerRefused) return ExitCode.configuration;
+  if (error instanceof NewLedgerRefused || error instanceof NoLedgerFile) return ExitCode.configuration;
   if (error instanceof InstallationUnknown) return ExitCode.unreachable;
   if (error instanceof StoppedBeforeStart) return ExitCode.notDone;
   if (error instanceof SourceError)

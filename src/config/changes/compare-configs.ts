@@ -44,8 +44,16 @@ export function compareConfigs(before: Config, after: Config): ConfigChanges {
 
 /** Returns the next configuration, but with the running values of the options that need a restart. */
 export function withoutRestart(running: Config, next: Config): Config {
-  const { dataDir, queue, admin, tokenKey } = running;
-  return { ...next, dataDir, queue, admin, tokenKey, log: { ...next.log, format: running.log.format } };
+  const { dataDir, ledgerServer, queue, admin, tokenKey } = running;
+  return {
+    ...next,
+    dataDir,
+    ledgerServer,
+    queue,
+    admin,
+    tokenKey,
+    log: { ...next.log, format: running.log.format },
+  };
 }
 
 interface Option {
@@ -79,6 +87,7 @@ const LIVE: readonly Option[] = [
 
 const RESTART: readonly Option[] = [
   { name: 'data_dir', of: ({ dataDir }) => dataDir },
+  { name: 'ledger.url', of: ({ ledgerServer }) => ledgerServer },
   {
     name: 'queue.redis_url',
     of: ({ queue: { redis } }) => (redis?.kind === 'server' ? redis.url : undefined),

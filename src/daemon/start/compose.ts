@@ -157,7 +157,7 @@ export async function compose(
   const readers = { tokenExpiresAt, pollDueAt, exportRuns };
   const telemetry = openTelemetry({ ...options, subscribers }, { ledger, clock, ...readers });
   const { emit } = telemetry;
-  reportOpening(ledger, config.dataDir, emit);
+  reportOpening(ledger, config, emit);
   for (const warning of configWarnings(config)) emit({ type: 'config-warning', warning });
   const openSinks = new OpenSinks(clock, () => current.config.publicUrl);
   closers.push(() => openSinks.close());
@@ -221,13 +221,14 @@ async function openLedger(
 }
 
 /** Reports that the ledger was upgraded or restored from a backup. */
-function reportOpening({ opening }: Pick<Ledger, 'opening'>, dataDir: string, emit: Emit): void {
+function reportOpening({ opening }: Pick<Ledger, 'opening'>, config: Config, emit: Emit): void {
   const { upgraded, isCopy } = opening;
   if (upgraded) {
     const { path: copy, skipped: reason } = { path: undefined, skipped: undefined, ...upgraded.copy };
     emit({ type: 'ledger-upgraded', fromSchema: upgraded.from, toSchema: upgraded.to, copy, reason });
   }
-  if (isCopy) emit({ type: 'ledger-restored', dataDir });
+  const { where } = ledgerPlaceOf(config);
+  if (isCopy) emit({ type: 'ledger-restored', dataDir: config.dataDir, where });
 }
 
 function openTelemetry(

@@ -1,6 +1,7 @@
 import type { Config, SinkConfig } from '../../config/contract/config.ts';
 import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import { columnsOfDefinition } from '../../mapping/map-delivery.ts';
+import { ledgerPlaceOf } from '../../operations/opening/configured-ledger.ts';
 import type { OpenSink } from '../../operations/opening/open-sinks.ts';
 import type { Mirror } from '../../sinks/mirror.ts';
 import { backfill } from '../joints/backfill.ts';
@@ -29,7 +30,7 @@ export class SinkUnit {
     const open = parts.openSinks.open(sink);
     if (parts.delivers) this.#check(open, columnsOfDefinition(sink.mapping, config.clientKey));
     this.owed = parts.role.kind === 'worker' ? Promise.resolve() : this.#startDispatch(config, sink, open);
-    this.#mirror = open.sink.mirror;
+    this.#mirror = ledgerPlaceOf(config).hasMirrors ? open.sink.mirror : undefined;
     if (parts.role.kind === 'run') this.#startMirror();
     this.#loops.start(`watching the worker of ${sink.name}`, (signal) =>
       watchWorkers(sink.name, this.#jointParts(), signal),

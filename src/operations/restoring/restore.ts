@@ -22,6 +22,7 @@ import { setAside } from '../opening/file-place.ts';
 import { isLedgerMissing } from '../opening/new-ledger.ts';
 import { DataDirInUse, DataDirUnusable, holdDataDir, ledgerFile } from '../opening/open-ledger.ts';
 import { hasLiveProcess } from '../opening/processes.ts';
+import { requireLedgerFile } from '../opening/require-ledger-file.ts';
 
 /** What to restore, and what the operator allows. */
 export interface RestoreRequest {
@@ -74,15 +75,18 @@ export class RestoreRefused extends Error {
  * Verifies a backup and, if `exchange` is set, puts its ledger in place. Keeps the old ledger under another name. Keeps the other files of
  * the data directory, which are newer than the backup's, and adds the missing ones; the erasures of both are merged. Even if the process
  * dies, either the old ledger or the complete restored one is in place.
- * @throws DataDirInUse if leadsync or a worker runs; RestoreRefused, ExportFailed, DataDirUnusable, LedgerError, or the signal's reason
+ * @throws NoLedgerFile; DataDirInUse if leadsync or a worker runs; RestoreRefused, ExportFailed, DataDirUnusable, LedgerError, or the signal's reason
  */
 export async function restoreLedger(
-  config: Pick<LedgerConfig, 'dataDir' | 'sources'>,
+  config: Pick<LedgerConfig, 'dataDir' | 'ledgerServer' | 'sources'>,
   request: RestoreRequest,
   { clock, signal }: RestoreParts,
 ): Promise<Restored> {
   const { dataDir } = config;
-  const file = ledgerFile(dataDir);
+  const file = requireLedgerFile(
+    config,
+    'Stop leadsync, restore the schema with the tools that made its backup, such as pg_restore, then start leadsync again.',
+  );
   const target = restoringFile(file);
   refuseLeftover(request.source, target);
   const held = holdDataDir(dataDir);

@@ -10,12 +10,12 @@ export const ledgerEvents = {
     message: ({ operation, reason, hint }) => `The ledger failed while ${operation}. ${reason} ${hint}`,
   }),
 
-  /** The file of the ledger was removed or replaced, so leadsync stops. */
-  'ledger-replaced': eventKind<{ dataDir: string }>({
+  /** The ledger was removed or replaced, so leadsync stops. `where` is its place, and `hint` the next step. */
+  'ledger-replaced': eventKind<{ dataDir: string; where: string; hint: string }>({
     level: 'error',
-    fields: ['dataDir'],
-    message: ({ dataDir }) =>
-      `The ledger in ${dataDir} was removed or replaced while leadsync was running. leadsync stops, because the next start would not find new records. Put the same file back, then start leadsync again. To use a backup instead, restore it with \`leadsync restore\`. If you copy a file there yourself, first remove ledger.db-wal and ledger.db-shm, which belong to the previous ledger and would damage another one.`,
+    fields: ['dataDir', 'where', 'hint'],
+    message: ({ where, hint }) =>
+      `The ledger in ${where} was removed or replaced while leadsync was running. leadsync stops, because the next start would not find new records. ${hint}`,
   }),
 
   /** `copy` is the path of a copy of the ledger from before the upgrade. If there is no copy, `reason` says why. */
@@ -32,11 +32,11 @@ export const ledgerEvents = {
   }),
 
   /** The ledger is a copy or was restored from a backup. Deliveries since the backup may be repeated. */
-  'ledger-restored': eventKind<{ dataDir: string }>({
+  'ledger-restored': eventKind<{ dataDir: string; where: string }>({
     level: 'warn',
-    fields: ['dataDir'],
-    message: ({ dataDir }) =>
-      `The ledger in ${dataDir} is a copy, or was restored from a backup. Deliveries that were made after the backup may be repeated, mostly under the same idempotency keys. No action is needed; \`leadsync reconcile\` compares the sinks with the ledger.`,
+    fields: ['dataDir', 'where'],
+    message: ({ where }) =>
+      `The ledger in ${where} is a copy, or was restored from a backup. Deliveries that were made after the backup may be repeated, mostly under the same idempotency keys. No action is needed; \`leadsync reconcile\` compares the sinks with the ledger.`,
   }),
 
   /** A long query keeps `bytes` of the write-ahead log from being written to the ledger's file. */

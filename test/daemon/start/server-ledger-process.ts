@@ -13,6 +13,10 @@ const daemon = await Daemon.start({
   admin: config.admin,
   log: process.stderr,
 });
+void daemon.failed.then(async () => {
+  await daemon.stop('the ledger', 60_000);
+  process.exit(3);
+});
 process.on('message', async () => {
   const isClean = await daemon.stop('the test', 60_000);
   process.exit(isClean ? 0 : 1);

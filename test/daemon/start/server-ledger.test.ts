@@ -16,7 +16,8 @@ const PROGRAM = fileURLToPath(new URL('./server-ledger-process.ts', import.meta.
 const LEADS = 300;
 const CONCURRENCY = 4;
 
-it('with a ledger in PostgreSQL, every lead arrives, and none twice but those being sent when leadsync is killed', async () => {
+/** A service, a receiver and a database for a sink, and a daemon for them in a process of its own, whose ledger is in PostgreSQL. */
+async function aScene() {
   const store = new PostgresStore();
   const stub = await startStub({ leads: LEADS });
   onTestFinished(() => stub.close());
@@ -24,36 +25,66 @@ it('with a ledger in PostgreSQL, every lead arrives, and none twice but those be
   onTestFinished(() => crm.close());
   const folder = tempDir();
   const file = join(folder, 'leadsync.yaml');
+  const schema = `${store.schema}_sink`;
+  onTestFinished(async () => void (await store.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`)));
   const { url: base_url, clientId: client_id, clientSecret: client_secret } = stub;
-  writeFileSync(
-    file,
-    stringify({
-      sources: { main: { base_url, client_id, client_secret, poll: { every: '1s' } } },
-      sinks: { crm: { type: 'webhook', url: crm.url, concurrency: CONCURRENCY } },
-      admin: { listen: 'off' },
-      ledger: { create: 'always' },
-    }),
-  );
-  const start = () => fork(PROGRAM, [file, requireDatabaseUrl(), store.schema], { stdio: 'ignore' });
+  const config = {
+    sources: { main: { base_url, client_id, client_secret, poll: { every: '1s' } } },
+    sinks: {
+      crm: { type: 'webhook', url: crm.url, concurrency: CONCURRENCY },
+      warehouse: { type: 'postgres', url: requireDatabaseUrl(), schema },
+    },
+    admin: { listen: 'off' },
+    ledger: { create: 'always' },
+  };
+  writeFileSync(file, stringify(config));
+  let log = '';
+  const start = () => {
+    const daemon = fork(PROGRAM, [file, requireDatabaseUrl(), store.schema], {
+      stdio: [null, null, 'pipe', 'ipc'],
+    });
+    daemon.stderr?.on('data', (text) => {
+      log += text;
+    });
+    onTestFinished(() => void daemon.kill('SIGKILL'));
+    return daemon;
+  };
+  /** Returns the names of the files and folders in the data directory. */
+  const files = () => readdirSync(join(folder, 'data'));
+  return { store, crm, schema, start, files, log: () => log };
+}
+
+it('with a ledger in PostgreSQL, every lead arrives, and none twice but those being sent when leadsync is killed', async () => {
+  const { store, crm, schema, start, files, log } = await aScene();
   const ids = () => crm.received.map(({ headers }) => String(headers['webhook-id']));
   const first = start();
-  onTestFinished(() => void first.kill('SIGKILL'));
   await until('some leads have arrived', () => ids().length > LEADS / 4);
   first.kill('SIGKILL');
   await once(first, 'exit');
   await crm.disconnected();
   expect(new Set(ids()).size).toBeLessThan(LEADS);
   const second = start();
-  onTestFinished(() => void second.kill('SIGKILL'));
-  await until('every lead has arrived', () => new Set(ids()).size === LEADS);
+  const pending = () => store.query("SELECT 1 FROM _deliveries WHERE state <> 'delivered'");
+  await until('every lead is delivered', async () => (await pending()).length === 0);
   expect(await exitCodeAfterStop(second)).toBe(0);
+  expect(new Set(ids()).size).toBe(LEADS);
   expect(ids().length - LEADS).toBeLessThanOrEqual(CONCURRENCY);
-  const states = await store.query(
-    'SELECT state, count(*)::int AS deliveries FROM _deliveries GROUP BY state ORDER BY state',
-  );
-  expect(states).toEqual([{ state: 'delivered', deliveries: LEADS }]);
+  expect(await store.query(`SELECT count(*)::int AS leads FROM ${schema}.leads`)).toEqual([{ leads: LEADS }]);
   expect(await store.contradictions()).toEqual([]);
-  expect(readdirSync(join(folder, 'data')).filter((name) => name.startsWith('ledger'))).toEqual([]);
+  expect(files().filter((name) => name.startsWith('ledger'))).toEqual([]);
+  // A ledger in PostgreSQL is not copied to a sink.
+  expect(await store.query(`SELECT 1 FROM ${schema}.polls`)).toEqual([]);
+  expect(log()).not.toContain('ledger-failed');
+});
+
+it('leadsync stops when another ledger takes the place of its own, and says where', async () => {
+  const { store, crm, start, log } = await aScene();
+  const daemon = start();
+  await until('a lead has arrived', () => crm.received.length > 0);
+  const ended = once(daemon, 'close');
+  await store.query("UPDATE _ledger SET id = 'another'");
+  expect(await ended).toEqual([3, null]);
+  expect(log()).toContain(`The ledger in the schema ${store.schema} of PostgreSQL at `);
 });
 
 async function exitCodeAfterStop(daemon: ChildProcess): Promise<number | null> {
