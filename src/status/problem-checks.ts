@@ -33,8 +33,8 @@ interface SinkFacts {
   readonly secrets?: (() => readonly SecretOption[] | undefined) | undefined;
 }
 
-/** Length of a hold, in ms, up to which it is a warning, because most holds of this length end by themselves. */
-const SHORT_HOLD_MS = 300_000;
+/** Length of a hold or of a series of failed polls, in ms, up to which it is a warning, because most of this length end by themselves. */
+const SHORT_MS = 300_000;
 
 /**
  * Finds a sink whose destination does not work. A sink that is both held and paused counts as paused only. A short hold is a warning, unless only an
@@ -45,7 +45,7 @@ export function heldSink({ name, health, pending, secrets }: SinkFacts, options:
   if (!heldSince || pausedSince) return undefined;
   const { command, now } = options;
   const needsOperator = heldReason?.startsWith(MAPPING_FAILS) || heldStatus === 401 || heldStatus === 403;
-  const isShort = now !== undefined && now.getTime() - heldSince.getTime() < SHORT_HOLD_MS;
+  const isShort = now !== undefined && now.getTime() - heldSince.getTime() < SHORT_MS;
   const isDue = probeAt !== undefined && now !== undefined && isDueNow(probeAt, now);
   const again = nextProbe(health, pending, now);
   const sooner = pending === 0 || isDue ? '' : `; ${command(`resume ${name}`)} sends a probe now`;
@@ -127,7 +127,10 @@ export interface PollFailure {
   readonly since?: Date | undefined;
 }
 
-/** Returns the problem that the last poll of a source failed. `isRetried` says whether a running leadsync tries again. */
+/**
+ * Returns the problem that the last poll of a source failed. `isRetried` says whether a running leadsync tries again. The first failed poll and a short
+ * series of them are a warning, unless only an operator can end it.
+ */
 export function failedPoll(
   name: string,
   failure: PollFailure,
@@ -136,6 +139,7 @@ export function failedPoll(
 ): Problem {
   const { code, reason, hint, isPartial, since } = failure;
   const needsOperator = NEEDS_OPERATOR.has(code);
+  const isShort = isRetried && now !== undefined && now.getTime() - (since ?? now).getTime() < SHORT_MS;
   const lasting = since && now ? `Polls have failed since ${printMomentAndAge(since, now)}.` : '';
   const behind = isPartial ? 'Leads after that point in the listing wait until a poll reads past it. ' : '';
   const byItself = isRetried ? ['leadsync retries automatically'] : [];
@@ -151,6 +155,7 @@ export function failedPoll(
     `${name}: the last poll ${isPartial ? 'broke off' : 'failed'}: ${lasting === '' ? reason : `${sentence(reason)} ${lasting}`}`,
     stepWith([`${command('check')} tries now`]),
     stepWith([]),
+    isShort && !needsOperator ? 'warning' : 'critical',
   );
 }
 
@@ -272,12 +277,13 @@ export function failedFiles(
   const made = done && (now ? printMomentAndAge(done.startedAt, now) : printMinute(done.startedAt));
   const failed = times === 1 ? 'failed' : `failed ${times} times in a row`;
   const when = now ? printAge(retryAt, now) : 'automatically, at least once an hour';
-  const again = isRetried && !(now && isDueNow(retryAt, now)) ? `leadsync retries it ${when}; ` : '';
+  const again = isRetried && !(now && isDueNow(retryAt, now)) ? [`leadsync retries it ${when}`] : [];
   return problem(
     code,
     name,
     `${what} ${name} ${failed}, and ${made ? `the last success was ${made}` : 'it has never succeeded'}: ${message}`,
-    `${hint} ${again}${command(words)} runs it now.`,
+    `${hint} ${sentenceOf([...again, `${command(words)} runs it now`])}`,
+    `${hint} ${sentenceOf(again)}`.trim(),
   );
 }
 

@@ -22,36 +22,63 @@ const failed: PollRow = {
   error: 'server: It answers with an error of its own (500).',
 };
 
+const GIVEN = {
+  now,
+  running: true,
+  answers: true,
+  unready: [],
+  stale: undefined,
+  queued: false,
+  exports: [],
+  command: (words: string) => `leadsync ${words}`,
+};
+
+/** A source whose last poll failed. */
+const BROKEN = {
+  source: 'broken',
+  leads: 0,
+  listed: 0,
+  rejected: 0,
+  listedLately: 0,
+  lastPoll: failed,
+  lastSuccessAt: undefined,
+  failingSince: undefined,
+};
+
 test('what is critical is said before what wants a look, wherever it stands in the configuration', () => {
-  const status = {
-    source: 'broken',
-    leads: 0,
-    listed: 0,
-    rejected: 0,
-    listedLately: 0,
-    lastPoll: failed,
-    lastSuccessAt: undefined,
-    failingSince: undefined,
-  };
+  const status = { ...BROKEN, failingSince: new Date(now.getTime() - 3_600_000) };
   const sources = [
     { name: 'new', config: undefined, status: undefined, unread: true },
     { name: 'broken', config: undefined, status, unread: true },
   ];
-  const given = {
-    now,
-    running: true,
-    answers: true,
-    unready: [],
-    stale: undefined,
-    queued: false,
-    exports: [],
-  };
-  const problems = findProblems(sources, [], { ...given, command: (words) => `leadsync ${words}` });
+  const problems = findProblems(sources, [], GIVEN);
   expect(problems.map(({ severity, about }) => `${severity} ${about}`)).toEqual([
     'critical broken',
     'warning new',
   ]);
 });
+
+test.each([
+  [undefined, true, 'warning'],
+  [4, true, 'warning'],
+  [5, true, 'critical'],
+  [undefined, false, 'critical'],
+])(
+  'polls that have failed for %s minutes, with leadsync running: %s, are %s',
+  (minutes, running, severity) => {
+    const failingSince = minutes === undefined ? undefined : new Date(now.getTime() - minutes * 60_000);
+    const source = {
+      name: 'broken',
+      config: undefined,
+      status: { ...BROKEN, failingSince },
+      unread: true,
+    };
+    const problems = findProblems([source], [], { ...GIVEN, running });
+    expect(problems.filter(({ about }) => about === 'broken')).toMatchObject([
+      { code: 'poll_failed', severity },
+    ]);
+  },
+);
 
 const FILE = '/etc/leadsync/leadsync.yaml';
 

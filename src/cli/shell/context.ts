@@ -66,7 +66,8 @@ export function withTypedCommands(text: string, { env }: Pick<Surroundings, 'env
 
 /** Returns the width of standard output in columns; undefined if it is not a terminal. */
 export function widthOf({ stdout }: Surroundings): number | undefined {
-  return stdout.isTTY === true ? stdout.columns : undefined;
+  // Some pseudo-terminals have 0 columns.
+  return stdout.isTTY === true ? stdout.columns || undefined : undefined;
 }
 
 function shellWord(text: string): string {

@@ -48,8 +48,12 @@ function stateLines(sink: SinkDetail, { now, paint }: ReportOptions): string {
   const when = since && printMomentAndAge(new Date(since), now);
   const word = paint(tone, state);
   const why = reason === null ? '' : `: ${printable(reason)}`;
+  const isWorking =
+    state === 'healthy' && sink.dead > 0
+      ? `has ${paint('bad', countOf(sink.dead, 'dead delivery'))}`
+      : `is ${word}`;
   const lines = [
-    `${sink.sink}${sink.type === null ? '' : ` (${sink.type})`} ${when ? `has been ${word} since ${when}` : `is ${word}`}${why}`,
+    `${sink.sink}${sink.type === null ? '' : ` (${sink.type})`} ${when ? `has been ${word} since ${when}` : isWorking}${why}`,
     address === null ? undefined : `Delivers to ${printable(address)}.`,
     breaker?.explanation,
     next === null

@@ -18,7 +18,7 @@ import type { SinkView, SourceView } from '../../status/status-view.ts';
 import type { Paint, Tone } from '../shell/colour.ts';
 import { table } from '../shell/table.ts';
 import { sinkNotes } from './sink-notes.ts';
-import { SINK_TONES } from './tones.ts';
+import { sinkStateCell } from './tones.ts';
 
 /** Maximum number of names that the report lists for one problem, in addition to the name in its message. */
 const MAX_NAMES = 10;
@@ -148,7 +148,7 @@ function sinkTable(sinks: readonly SinkView[], { now, paint, columns: width }: R
   const rows = sinks.map(({ name, state, config, status }) => [
     name,
     config?.type.type ?? '-',
-    paint(SINK_TONES[state], state),
+    sinkStateCell({ state, status }, paint),
     ...[status?.delivered, status?.pending].map(count),
     paint(status?.dead ? 'bad' : undefined, count(status?.dead)),
     count(status?.skipped),

@@ -1,13 +1,19 @@
-import type { SinkState } from '../../status/status-view.ts';
-import type { Tone } from '../shell/colour.ts';
+import type { SinkState, SinkView } from '../../status/status-view.ts';
+import type { Paint, Tone } from '../shell/colour.ts';
 
 /** The tones of the states of a sink. The other states have no colour. */
-export const SINK_TONES: Readonly<Partial<Record<SinkState, Tone>>> = {
+const SINK_TONES: Readonly<Partial<Record<SinkState, Tone>>> = {
   held: 'bad',
   paused: 'warning',
   retrying: 'warning',
   orphaned: 'warning',
 };
+
+/** Returns the state of a sink for a table, in colour. A sink that works but has dead deliveries is not shown as healthy. */
+export function sinkStateCell({ state, status }: Pick<SinkView, 'state' | 'status'>, paint: Paint): string {
+  if (state === 'healthy' && status?.dead) return paint('bad', 'has dead');
+  return paint(SINK_TONES[state], state);
+}
 
 const EVENT_TONES: Readonly<Record<string, Tone>> = {
   dead: 'bad',

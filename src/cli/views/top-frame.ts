@@ -11,7 +11,7 @@ import type { SinkView, SourceView } from '../../status/status-view.ts';
 import { fold, table } from '../shell/table.ts';
 import { attentionLines, type ReportContext, type ToneLine } from './status-report.ts';
 import type { Throughput } from './throughput.ts';
-import { SINK_TONES } from './tones.ts';
+import { sinkStateCell } from './tones.ts';
 
 /** The content of a frame. */
 export interface FrameContent {
@@ -89,7 +89,7 @@ function sinkTable(
     const own = throughput.get(name);
     return [
       printable(name),
-      paint(SINK_TONES[state], state),
+      sinkStateCell({ state, status }, paint),
       count(status?.pending),
       age(status?.oldestOwedAt, now),
       count(own?.deliveredPerMinute ?? 0),

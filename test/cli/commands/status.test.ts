@@ -31,7 +31,7 @@ describe('leadsync status', () => {
     await attemptDue(ledger, 'crm', install.clock, (lead) => (lead === '2' ? refused : delivered));
     const { stdout, code } = await install.run(['status']);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^crm +webhook +healthy +2 +0 +1 +0 /m);
+    expect(stdout).toMatch(/^crm +webhook +has dead +2 +0 +1 +0 /m);
     expect(stdout).toMatch(/^drop +csv +healthy +0 +3 +0 +0 /m);
     expect(stdout).toMatch(
       /^crm: 1 dead delivery since \S+Z \(\d+ \w+ ago\): The CRM refuses the lead \(422\)\.\n {2}`leadsync deliveries --sink crm --state dead` shows why/m,
