@@ -40,6 +40,11 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because:
         'ledger/delivering/ is what is owed, claimed and settled; it must not know how a listing is recorded.',
     },
+    control: {
+      imports: ['contract', 'database', 'delivering', 'privacy', 'queries', 'rules', 'schema'],
+      because:
+        'ledger/control/ is what operators and configurations change; it must not know how a listing is recorded or an attempt made.',
+    },
     recording: {
       imports: ['contract', 'database', 'delivering', 'rules'],
       because: 'ledger/recording/ takes in a listing, and owes what is new in the same transaction.',
@@ -49,7 +54,17 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because: 'ledger/extraction/ reads whole tables for exports and queries, over a connection of its own.',
     },
     '.': {
-      imports: ['contract', 'database', 'privacy', 'queries', 'delivering', 'recording', 'rules', 'schema'],
+      imports: [
+        'contract',
+        'control',
+        'database',
+        'privacy',
+        'queries',
+        'delivering',
+        'recording',
+        'rules',
+        'schema',
+      ],
       because: 'The files of ledger/ itself put the ledger together; begin at sqlite-ledger.ts.',
     },
     thread: {
@@ -73,6 +88,11 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because:
         'ledger-postgres/delivering/ is what is owed, claimed and settled; it must not know how a listing is recorded.',
     },
+    control: {
+      imports: ['database', 'delivering', 'queries'],
+      because:
+        'ledger-postgres/control/ is what operators and configurations change; it must not know how a listing is recorded or an attempt made.',
+    },
     recording: {
       imports: ['database', 'delivering'],
       because: 'ledger-postgres/recording/ takes in a listing, and owes what is new in the same transaction.',
@@ -87,7 +107,7 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because: 'ledger-postgres/queries/ only reads.',
     },
     '.': {
-      imports: ['database', 'delivering', 'privacy', 'recording', 'queries'],
+      imports: ['control', 'database', 'delivering', 'privacy', 'recording', 'queries'],
       because: 'The files of ledger-postgres/ itself put the ledger together; begin at postgres-ledger.ts.',
     },
   },

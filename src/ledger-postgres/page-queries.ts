@@ -1,5 +1,5 @@
 import type { LedgerPages } from '../ledger/contract/ledger-pages.ts';
-import { cursorOf, orderOf } from '../ledger/rules/keyset-page.ts';
+import { cursorOf, orderOf } from '../ledger/rules/queries/keyset-page.ts';
 import type { Transaction } from './database/transaction.ts';
 import { countDeliveries, countDue, deliveriesPage } from './queries/delivery-list.ts';
 import { findLeads } from './queries/find-leads.ts';

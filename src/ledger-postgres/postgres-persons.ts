@@ -1,7 +1,7 @@
 import type { ErasureCounts } from '../leads/person.ts';
 import type { LedgerPersons } from '../ledger/contract/ledger-persons.ts';
-import { sumOf } from '../ledger/rules/erasure-progress.ts';
-import { type Chunk, personOf } from '../ledger/rules/person-rows.ts';
+import { sumOf } from '../ledger/rules/privacy/erasure-progress.ts';
+import { type Chunk, personOf } from '../ledger/rules/privacy/person-rows.ts';
 import type { PostgresAccess } from './database/postgres-access.ts';
 import type { Transaction } from './database/transaction.ts';
 import * as erasing from './privacy/erasing.ts';

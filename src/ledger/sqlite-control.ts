@@ -8,23 +8,23 @@ import type {
   LedgerControl,
   ReplayCancellation,
 } from './contract/ledger-control.ts';
+import { Cancelling } from './control/cancelling.ts';
+import { Declaring } from './control/declaring.ts';
+import { OperatorActions } from './control/operator-actions.ts';
+import { Replaying, SAMPLE } from './control/replaying.ts';
+import { type SelectedPart, Selecting } from './control/selecting.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import { runInChunks } from './database/run-in-chunks.ts';
 import type { SinkActivity } from './database/sink-activity.ts';
 import type { SinkRows } from './database/sink-rows.ts';
-import { Cancelling } from './delivering/cancelling.ts';
 import { ClockSetting, type MovePosition } from './delivering/clock-setting.ts';
-import { Declaring } from './delivering/declaring.ts';
-import { OperatorActions } from './delivering/operator-actions.ts';
 import type { Owing } from './delivering/owing.ts';
-import { Replaying, SAMPLE } from './delivering/replaying.ts';
-import { type SelectedPart, Selecting } from './delivering/selecting.ts';
 import { ClientKeys } from './privacy/client-keys.ts';
 import { Retaining } from './privacy/retaining.ts';
-import { addToGroups } from './rules/action-groups.ts';
-import { addStep } from './rules/cancelling.ts';
-import type { Cursor } from './rules/keyset-page.ts';
-import { bringsBack } from './rules/selecting.ts';
+import { addToGroups } from './rules/control/action-groups.ts';
+import { addStep } from './rules/control/cancelling.ts';
+import { bringsBack } from './rules/control/selecting.ts';
+import type { Cursor } from './rules/queries/keyset-page.ts';
 
 interface ControlParts {
   readonly clock: Clock;

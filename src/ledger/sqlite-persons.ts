@@ -8,8 +8,8 @@ import type { SinkRows } from './database/sink-rows.ts';
 import { Erasing } from './privacy/erasing.ts';
 import { PersonSearch } from './privacy/person-search.ts';
 import { SubjectRows } from './privacy/subject-rows.ts';
-import { sumOf } from './rules/erasure-progress.ts';
-import { personOf } from './rules/person-rows.ts';
+import { sumOf } from './rules/privacy/erasure-progress.ts';
+import { personOf } from './rules/privacy/person-rows.ts';
 
 /** Returns the SQLite implementation of `LedgerPersons`. */
 export function personsOf(db: Database.Database, access: LedgerAccess, clock: Clock, rows: SinkRows) {

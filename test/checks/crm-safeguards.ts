@@ -96,7 +96,7 @@ export const crmSafeguards: readonly Safeguard[] = [
   {
     name: 'a lead that the sink may have is not owed again as one that was left out',
     without: '`leadsync replay --left-out` sends leads twice',
-    file: 'src/ledger/rules/superseding.ts',
+    file: 'src/ledger/rules/delivering/superseding.ts',
     text: '  if (arrived !== undefined && (!asks || arrived === versionNo)) return undefined;\n',
     instead: '  void asks;\n',
     tests: ['test/ledger/sqlite-ledger.test.ts'],

@@ -340,7 +340,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     name: 'forget skips deliveries that no attempt holds',
     without:
       'claimed deliveries of a removed sink stay, `leadsync forget` reports 0, and they go out when a sink of that name is added',
-    file: 'src/ledger/delivering/declaring.ts',
+    file: 'src/ledger/control/declaring.ts',
     text: '(b.holder IS NULL OR b.leased_until <= +?)',
     instead: '(b.batch_no IS NULL OR b.leased_until + +? < 0)',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
@@ -348,7 +348,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'forget keeps deliveries that an attempt holds',
     without: 'leadsync does not record the outcome of an attempt in progress',
-    file: 'src/ledger/delivering/declaring.ts',
+    file: 'src/ledger/control/declaring.ts',
     text: '(b.holder IS NULL OR b.leased_until <= +?)',
     instead: '(b.holder IS NULL OR b.leased_until > +?)',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
@@ -357,7 +357,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
     name: 'a lead whose content is gone is skipped at a new sink, but its next content is owed',
     without:
       'if retention had removed the content of a lead, the lead never arrives at a sink that was added later, even if its content changes',
-    file: 'src/ledger/rules/superseding.ts',
+    file: 'src/ledger/rules/delivering/superseding.ts',
     text: "if (isMissed && events.includes('created'))",
     instead: 'if (!last)',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
@@ -430,7 +430,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'a delivery says whether an earlier attempt may have delivered it',
     without: 'a sink whose destination recognises no repeats sends a lead twice without looking for it first',
-    file: 'src/ledger/rules/loaded-delivery.ts',
+    file: 'src/ledger/rules/delivering/loaded-delivery.ts',
     text: 'row.unsure === 1 ? { mayHaveArrived: true }',
     instead: 'row.unsure === undefined ? { mayHaveArrived: true }',
     tests: ['test/ledger/sqlite-ledger.test.ts'],

@@ -152,7 +152,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'an answered error keeps the mapping',
     without: 'a receiver that stored a lead and then said 500 gets another content under the same webhook-id',
-    file: 'src/ledger/rules/results.ts',
+    file: 'src/ledger/rules/delivering/results.ts',
     text: "return outcome.kind === 'unavailable' && outcome.unsent ? 0 : 1;",
     instead: 'return 0;',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
@@ -169,7 +169,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
     name: 'a retry gives a lead the present mapping',
     without:
       'a lead that was answered with an error keeps a faulty mapping, however often an operator retries it',
-    file: 'src/ledger/delivering/operator-actions.ts',
+    file: 'src/ledger/control/operator-actions.ts',
     text: 'bound = iif(bound = 1, 2, bound)',
     instead: 'bound = bound',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
@@ -194,7 +194,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'a batch of which a lead was left out stays the same batch',
     without: 'a receiver of batches gets leads that it has under the id of another batch',
-    file: 'src/ledger/rules/results.ts',
+    file: 'src/ledger/rules/delivering/results.ts',
     text: '    .filter((_, index) => !isWithheld(attempted[index]?.outcome))\n',
     instead: '',
     tests: ['test/ledger/sqlite-ledger.test.ts'],
@@ -202,7 +202,7 @@ export const ledgerSafeguards: readonly Safeguard[] = [
   {
     name: 'a lead that was left out is owed as new when it changes',
     without: 'a lead that comes to belong to a sink never reaches it',
-    file: 'src/ledger/rules/superseding.ts',
+    file: 'src/ledger/rules/delivering/superseding.ts',
     text: 'return isLeftOut(last) && !maybeArrived();',
     instead: 'return false;',
     tests: ['test/ledger/sqlite-ledger.test.ts'],

@@ -141,7 +141,7 @@ export const recoverySafeguards: readonly Safeguard[] = [
   {
     name: 'a lead without its text is sent to no sink',
     without: 'retry sends a receiver an empty lead',
-    file: 'src/ledger/delivering/operator-actions.ts',
+    file: 'src/ledger/control/operator-actions.ts',
     text: "(d.event = 'erased' OR v.raw <> json_object('id', v.id))",
     instead: '1',
     tests: ['test/ledger/recovery'],

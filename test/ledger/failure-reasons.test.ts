@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { failureReasonsOf, readOfSink } from '../../src/ledger/rules/failure-reasons.ts';
+import { failureReasonsOf, readOfSink } from '../../src/ledger/rules/queries/failure-reasons.ts';
 
 const dead = (sink: string, ...rows: readonly (readonly [reason: string, deliveries: number])[]) => {
   const all = rows.reduce((sum, [, deliveries]) => sum + deliveries, 0);

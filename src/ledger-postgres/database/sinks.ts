@@ -1,6 +1,6 @@
 import type { LeadEvent } from '../../leads/delivery.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
-import { decodeHealth, encodeHealth, type SinkRow } from '../../ledger/rules/sink-row.ts';
+import { decodeHealth, encodeHealth, type SinkRow } from '../../ledger/rules/delivering/sink-row.ts';
 import { statement } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 

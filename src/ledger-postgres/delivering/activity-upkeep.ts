@@ -1,4 +1,9 @@
-import { type AttemptSums, KEPT_MS, mergeSums, noAttempts } from '../../ledger/rules/attempt-sums.ts';
+import {
+  type AttemptSums,
+  KEPT_MS,
+  mergeSums,
+  noAttempts,
+} from '../../ledger/rules/delivering/attempt-sums.ts';
 import type { PostgresAccess } from '../database/postgres-access.ts';
 import { statement } from '../database/statement.ts';
 

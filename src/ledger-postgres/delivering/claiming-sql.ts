@@ -1,4 +1,4 @@
-import type { DueDelivery } from '../../ledger/rules/divide-into-batches.ts';
+import type { DueDelivery } from '../../ledger/rules/delivering/divide-into-batches.ts';
 import { KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import { UNBLOCKED } from './content-order-sql.ts';

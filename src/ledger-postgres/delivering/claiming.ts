@@ -1,8 +1,8 @@
 import type { BatchRef } from '../../leads/delivery.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
 import type { ClaimRequest, ClaimResult } from '../../ledger/contract/claim.ts';
-import { afterLosses, batchId, newLease } from '../../ledger/rules/batching.ts';
-import { toBatches, withoutPartialBatch } from '../../ledger/rules/divide-into-batches.ts';
+import { afterLosses, batchId, newLease } from '../../ledger/rules/delivering/batching.ts';
+import { toBatches, withoutPartialBatch } from '../../ledger/rules/delivering/divide-into-batches.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 import { findSink, lockSink, type Sink } from '../database/sinks.ts';
 import type { Transaction } from '../database/transaction.ts';

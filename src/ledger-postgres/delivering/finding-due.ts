@@ -1,6 +1,12 @@
 import type { ClaimRequest } from '../../ledger/contract/claim.ts';
-import { capacityOf, earliest, MAX_BLOCKED, newerThan, turnsOfNewest } from '../../ledger/rules/batching.ts';
-import { toBatches, withoutPartialBatch } from '../../ledger/rules/divide-into-batches.ts';
+import {
+  capacityOf,
+  earliest,
+  MAX_BLOCKED,
+  newerThan,
+  turnsOfNewest,
+} from '../../ledger/rules/delivering/batching.ts';
+import { toBatches, withoutPartialBatch } from '../../ledger/rules/delivering/divide-into-batches.ts';
 import type { Sink } from '../database/sinks.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { type Floor, type Place, START } from './claim-floors.ts';

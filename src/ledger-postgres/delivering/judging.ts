@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Judge, Judgement } from '../../leads/judgement.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
 import type { Attempt } from '../../ledger/contract/ledger-delivering.ts';
-import { attemptedDeliveries, type PendingRow } from '../../ledger/rules/attempted-deliveries.ts';
+import { attemptedDeliveries, type PendingRow } from '../../ledger/rules/delivering/attempted-deliveries.ts';
 import { getSink, lockSink, type Sink } from '../database/sinks.ts';
 import type { Transaction } from '../database/transaction.ts';
 import type { LockedBatch } from './settling-sql.ts';

@@ -6,7 +6,7 @@ import {
   type LastDelivery,
   type NewestVersion,
   type Replaceable,
-} from '../../ledger/rules/superseding.ts';
+} from '../../ledger/rules/delivering/superseding.ts';
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { requireLocked } from './lock-deliveries.ts';

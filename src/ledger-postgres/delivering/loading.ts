@@ -1,7 +1,7 @@
 import type { Batch } from '../../leads/delivery.ts';
-import { batchId } from '../../ledger/rules/batching.ts';
-import { ERASED } from '../../ledger/rules/delivery-id.ts';
-import { type DeliveryRow, LOST_MAPPING, toDelivery } from '../../ledger/rules/loaded-delivery.ts';
+import { batchId } from '../../ledger/rules/delivering/batching.ts';
+import { ERASED } from '../../ledger/rules/delivering/delivery-id.ts';
+import { type DeliveryRow, LOST_MAPPING, toDelivery } from '../../ledger/rules/delivering/loaded-delivery.ts';
 import { getSink } from '../database/sinks.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { claimingSql } from './claiming-sql.ts';

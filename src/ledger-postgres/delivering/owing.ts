@@ -1,4 +1,8 @@
-import { LISTED_BEFORE, type NewestVersion, WITHOUT_TEXT } from '../../ledger/rules/superseding.ts';
+import {
+  LISTED_BEFORE,
+  type NewestVersion,
+  WITHOUT_TEXT,
+} from '../../ledger/rules/delivering/superseding.ts';
 import type { Sink } from '../database/sinks.ts';
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';

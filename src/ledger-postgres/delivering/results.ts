@@ -1,7 +1,7 @@
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import { safeRaw, storable } from '../../leads/storable-text.ts';
 import type { Attempt } from '../../ledger/contract/ledger-delivering.ts';
-import { boundBy, isUncounted, type Result } from '../../ledger/rules/results.ts';
+import { boundBy, isUncounted, type Result } from '../../ledger/rules/delivering/results.ts';
 import { KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement, texts, type Value } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';

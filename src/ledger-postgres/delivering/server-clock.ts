@@ -1,4 +1,4 @@
-import { CLOCK_STEP_MS } from '../../ledger/rules/batching.ts';
+import { CLOCK_STEP_MS } from '../../ledger/rules/delivering/batching.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { PostgresAccess } from '../database/postgres-access.ts';
 import type { Transaction } from '../database/transaction.ts';

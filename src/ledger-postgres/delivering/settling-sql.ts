@@ -1,5 +1,5 @@
-import type { PendingRow } from '../../ledger/rules/attempted-deliveries.ts';
-import type { DeliveryRow } from '../../ledger/rules/loaded-delivery.ts';
+import type { PendingRow } from '../../ledger/rules/delivering/attempted-deliveries.ts';
+import type { DeliveryRow } from '../../ledger/rules/delivering/loaded-delivery.ts';
 import { DELIVERY_ID, HAS_CONTENT, IS_NEW_LEAD, KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import { OVERTAKEN } from './content-order-sql.ts';

@@ -8,7 +8,7 @@ import {
   noAttempts,
   SAME_HOLD_MS,
   SLOT_MS,
-} from '../../ledger/rules/attempt-sums.ts';
+} from '../../ledger/rules/delivering/attempt-sums.ts';
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 

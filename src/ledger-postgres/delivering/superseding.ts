@@ -4,7 +4,7 @@ import {
   planNewest,
   REPLACED,
   type Replaceable,
-} from '../../ledger/rules/superseding.ts';
+} from '../../ledger/rules/delivering/superseding.ts';
 import type { Sink } from '../database/sinks.ts';
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';

@@ -1,4 +1,9 @@
-import { clientKeyOf, fingerprintOf, KEYED_CHARACTERS, KEYED_ROWS } from '../../ledger/rules/client-keys.ts';
+import {
+  clientKeyOf,
+  fingerprintOf,
+  KEYED_CHARACTERS,
+  KEYED_ROWS,
+} from '../../ledger/rules/privacy/client-keys.ts';
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 

@@ -1,5 +1,5 @@
 import type { DeliveryState } from '../../leads/delivery.ts';
-import type { ErasureRow, FormerRow } from '../../ledger/rules/erasure-progress.ts';
+import type { ErasureRow, FormerRow } from '../../ledger/rules/privacy/erasure-progress.ts';
 import { statement } from '../database/statement.ts';
 import { claimingSql } from '../delivering/claiming-sql.ts';
 

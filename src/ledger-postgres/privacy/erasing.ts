@@ -7,13 +7,13 @@ import type {
   SinkErasure,
   UnfinishedErasure,
 } from '../../leads/person.ts';
-import { ERASED, ERASURE } from '../../ledger/rules/delivery-id.ts';
+import { ERASED, ERASURE } from '../../ledger/rules/delivering/delivery-id.ts';
 import {
   type ErasureRow,
   type FormerRow,
   formerOf,
   progressOf,
-} from '../../ledger/rules/erasure-progress.ts';
+} from '../../ledger/rules/privacy/erasure-progress.ts';
 import { texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { lockDeliveries } from '../delivering/lock-deliveries.ts';

@@ -9,7 +9,7 @@ import {
   type RejectedRow,
   rejectedOf,
   type VersionRow,
-} from '../../ledger/rules/person-rows.ts';
+} from '../../ledger/rules/privacy/person-rows.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 

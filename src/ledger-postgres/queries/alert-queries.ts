@@ -1,5 +1,5 @@
 import type { Vitals } from '../../ledger/contract/status-rows.ts';
-import { dateOf } from '../../ledger/rules/delivery-rows.ts';
+import { dateOf } from '../../ledger/rules/queries/delivery-rows.ts';
 import { IS_NEW_LEAD } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';

@@ -6,7 +6,7 @@ import {
   type FeedRejection,
   feedEntries,
   MAX_FEED_ROWS,
-} from '../../ledger/rules/change-feed.ts';
+} from '../../ledger/rules/queries/change-feed.ts';
 import { DELIVERY_ID } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';

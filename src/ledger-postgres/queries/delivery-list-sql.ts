@@ -1,7 +1,7 @@
-import type { MadeAttempts, RawDelivery } from '../../ledger/rules/delivery-rows.ts';
-import { type Cursor, inEachOrder } from '../../ledger/rules/keyset-page.ts';
-import { STATE_CONDITIONS } from '../../ledger/rules/selecting.ts';
-import type { BatchAttempt } from '../../ledger/rules/webhook-batch.ts';
+import { STATE_CONDITIONS } from '../../ledger/rules/control/selecting.ts';
+import type { MadeAttempts, RawDelivery } from '../../ledger/rules/queries/delivery-rows.ts';
+import { type Cursor, inEachOrder } from '../../ledger/rules/queries/keyset-page.ts';
+import type { BatchAttempt } from '../../ledger/rules/queries/webhook-batch.ts';
 import { DELIVERY_ID } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 

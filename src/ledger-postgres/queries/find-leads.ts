@@ -1,5 +1,5 @@
 import type { FoundLead, FoundLeads, PersonSearch } from '../../ledger/contract/page-rows.ts';
-import { ContactSearch } from '../../ledger/rules/find-leads.ts';
+import { ContactSearch } from '../../ledger/rules/queries/find-leads.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { leadRows } from './lead-rows.ts';

@@ -1,5 +1,5 @@
 import type { Rows } from '../../ledger/contract/page-rows.ts';
-import { type Cursor, cursorText, MAX_ROWS_READ } from '../../ledger/rules/keyset-page.ts';
+import { type Cursor, cursorText, MAX_ROWS_READ } from '../../ledger/rules/queries/keyset-page.ts';
 
 /** Maximum number of rows that one statement reads, after the first one of a page, which reads only the rows of a page. */
 const PART = 1_000;

@@ -1,4 +1,4 @@
-import { type Cursor, inEachOrder } from '../../ledger/rules/keyset-page.ts';
+import { type Cursor, inEachOrder } from '../../ledger/rules/queries/keyset-page.ts';
 import { statement } from '../database/statement.ts';
 import { GONE_AT, PROGRESS } from './lead-rows.ts';
 

@@ -1,6 +1,12 @@
 import type { Count, LeadRow, LeadSearch, Order, Rows } from '../../ledger/contract/page-rows.ts';
-import { type Cursor, countOf, FROM_NEWEST, rowsAfter, startingAt } from '../../ledger/rules/keyset-page.ts';
-import { type Period, periodOf } from '../../ledger/rules/period.ts';
+import {
+  type Cursor,
+  countOf,
+  FROM_NEWEST,
+  rowsAfter,
+  startingAt,
+} from '../../ledger/rules/queries/keyset-page.ts';
+import { type Period, periodOf } from '../../ledger/rules/queries/period.ts';
 import type { Value } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { readPage } from './keyset-page.ts';

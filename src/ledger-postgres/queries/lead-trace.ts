@@ -8,7 +8,7 @@ import {
   type TracedVersion,
   traceOf,
   versionEntry,
-} from '../../ledger/rules/trace-entries.ts';
+} from '../../ledger/rules/queries/trace-entries.ts';
 import { DELIVERY_ID } from '../database/delivery-sql.ts';
 import { countedSinks } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';

@@ -2,7 +2,7 @@ import { sizeBeforeShrinking } from '../../leads/listing-shrinkage.ts';
 import { hasShrunk, pollResult, statusesOf } from '../../leads/poll-result.ts';
 import type { Count, Order, PollSearch, Rows, StoredPoll } from '../../ledger/contract/page-rows.ts';
 import { POLL_STATUSES, type PollStatus, type SourceStatus } from '../../ledger/contract/status-rows.ts';
-import { type Cursor, countOf, FROM_NEWEST, inEachOrder } from '../../ledger/rules/keyset-page.ts';
+import { type Cursor, countOf, FROM_NEWEST, inEachOrder } from '../../ledger/rules/queries/keyset-page.ts';
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { readPage } from './keyset-page.ts';

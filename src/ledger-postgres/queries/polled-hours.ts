@@ -1,5 +1,10 @@
 import type { PolledHours, PollId } from '../../ledger/contract/status-rows.ts';
-import { MAX_POLLS, NOTHING_POLLED, polledHoursOf, type RawPoll } from '../../ledger/rules/polled-hours.ts';
+import {
+  MAX_POLLS,
+  NOTHING_POLLED,
+  polledHoursOf,
+  type RawPoll,
+} from '../../ledger/rules/queries/polled-hours.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 

@@ -1,7 +1,7 @@
 import type { Delivery } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import type { RecentAttempt } from '../../ledger/contract/feed-entries.ts';
-import { type ContentRow, MAX_BYTES, toContent } from '../../ledger/rules/newest-contents.ts';
+import { type ContentRow, MAX_BYTES, toContent } from '../../ledger/rules/queries/newest-contents.ts';
 import { HAS_CONTENT, IS_NEW_LEAD } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';

@@ -13,7 +13,7 @@ import {
   FROM_NEWEST,
   inEachOrder,
   parseCursor,
-} from '../../ledger/rules/keyset-page.ts';
+} from '../../ledger/rules/queries/keyset-page.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { readPage } from './keyset-page.ts';

@@ -4,8 +4,12 @@ import type {
   SinkActivity,
   SinkTotals,
 } from '../../ledger/contract/sink-activity.ts';
-import { KEPT_MS } from '../../ledger/rules/attempt-sums.ts';
-import { failureReasonsOf, MAX_REASONS_OF_SINK, readOfSink } from '../../ledger/rules/failure-reasons.ts';
+import { KEPT_MS } from '../../ledger/rules/delivering/attempt-sums.ts';
+import {
+  failureReasonsOf,
+  MAX_REASONS_OF_SINK,
+  readOfSink,
+} from '../../ledger/rules/queries/failure-reasons.ts';
 import {
   type AttemptRow,
   activityOf,
@@ -21,7 +25,7 @@ import {
   type Slot,
   slotsOf,
   totalsOfSlots,
-} from '../../ledger/rules/sink-activity.ts';
+} from '../../ledger/rules/queries/sink-activity.ts';
 import { DELIVERY_ID } from '../database/delivery-sql.ts';
 import { allSinks, countedSinks } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';

@@ -1,5 +1,5 @@
 import type { Speed } from '../../ledger/contract/page-rows.ts';
-import { type Arrival, sampleOf, speedOf } from '../../ledger/rules/speed.ts';
+import { type Arrival, sampleOf, speedOf } from '../../ledger/rules/queries/speed.ts';
 import { IS_NEW_LEAD } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';

@@ -10,8 +10,8 @@ import type {
   SourceStatus,
 } from '../../ledger/contract/status-rows.ts';
 import { DAYS_COMPARED, dayOf } from '../../ledger/database/listing-size-days.ts';
-import { dateOf } from '../../ledger/rules/delivery-rows.ts';
-import type { SinkRow } from '../../ledger/rules/sink-row.ts';
+import type { SinkRow } from '../../ledger/rules/delivering/sink-row.ts';
+import { dateOf } from '../../ledger/rules/queries/delivery-rows.ts';
 import { countedSinks } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';

@@ -1,6 +1,6 @@
 import type { LeadId } from '../../leads/lead.ts';
 import type { Upcoming } from '../../ledger/contract/status-rows.ts';
-import { neverOwed, type OwedRow, owedNext, type VersionRow } from '../../ledger/rules/upcoming.ts';
+import { neverOwed, type OwedRow, owedNext, type VersionRow } from '../../ledger/rules/queries/upcoming.ts';
 import { DELIVERY_ID, HAS_CONTENT, KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';

@@ -2,10 +2,10 @@ import type { ContentFacts } from '../../leads/content-facts.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { ListedItem, ListedLead, RejectedLead } from '../../leads/listed-lead.ts';
 import type { OpenPoll } from '../../ledger/recording/open-poll.ts';
-import { changedFields } from '../../ledger/rules/changed-fields.ts';
-import { isOld, REPEATED } from '../../ledger/rules/listed-content.ts';
-import { type RejectionReasons, withReason } from '../../ledger/rules/rejection-reasons.ts';
-import type { NewestVersion } from '../../ledger/rules/superseding.ts';
+import type { NewestVersion } from '../../ledger/rules/delivering/superseding.ts';
+import { changedFields } from '../../ledger/rules/recording/changed-fields.ts';
+import { isOld, REPEATED } from '../../ledger/rules/recording/listed-content.ts';
+import { type RejectionReasons, withReason } from '../../ledger/rules/recording/rejection-reasons.ts';
 import type { LeadRow, RejectedRow } from './recording-sql.ts';
 
 /** New content of a known lead. */

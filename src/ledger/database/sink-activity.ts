@@ -10,7 +10,7 @@ import {
   noAttempts,
   SAME_HOLD_MS,
   SLOT_MS,
-} from '../rules/attempt-sums.ts';
+} from '../rules/delivering/attempt-sums.ts';
 import type { WriteBehind } from './transactions.ts';
 
 /** The sums of a period, as read in the open transaction. */

@@ -2,7 +2,13 @@ import type Database from 'better-sqlite3';
 import type { DeliveryState, LeadEvent } from '../../leads/delivery.ts';
 import { HEALTHY, type SinkHealth } from '../../leads/sink-health.ts';
 import { type DeclaredSink, isNameTaken } from '../contract/declaration.ts';
-import { decodeHealth, encodeHealth, freeNameInIds, nameTaken, type SinkRow } from '../rules/sink-row.ts';
+import {
+  decodeHealth,
+  encodeHealth,
+  freeNameInIds,
+  nameTaken,
+  type SinkRow,
+} from '../rules/delivering/sink-row.ts';
 import type { WriteBehind } from './transactions.ts';
 
 interface RawRow {

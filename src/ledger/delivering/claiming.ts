@@ -13,9 +13,9 @@ import {
   newerThan,
   newLease,
   turnsOfNewest,
-} from '../rules/batching.ts';
-import { toBatches, withoutPartialBatch } from '../rules/divide-into-batches.ts';
-import type { SinkRow } from '../rules/sink-row.ts';
+} from '../rules/delivering/batching.ts';
+import { toBatches, withoutPartialBatch } from '../rules/delivering/divide-into-batches.ts';
+import type { SinkRow } from '../rules/delivering/sink-row.ts';
 import { type BatchRow, type DueRow, type ProbeSql, prepareClaiming } from './claiming-sql.ts';
 
 /** When the lease of a batch expires, in ms since 1970, and the process that has begun the batch's attempt; null if none has. */

@@ -3,8 +3,13 @@ import type { DeliveryState } from '../../leads/delivery.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
-import type { SinkRow } from '../rules/sink-row.ts';
-import { LISTED_BEFORE, type NewestVersion, planBackfill, WITHOUT_TEXT } from '../rules/superseding.ts';
+import type { SinkRow } from '../rules/delivering/sink-row.ts';
+import {
+  LISTED_BEFORE,
+  type NewestVersion,
+  planBackfill,
+  WITHOUT_TEXT,
+} from '../rules/delivering/superseding.ts';
 import { NewestContent } from './superseding.ts';
 
 const BACKFILL_CHUNK = 300;

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import type { Attempt } from '../contract/ledger-delivering.ts';
-import { boundBy, isLike, isUncounted, type Result } from '../rules/results.ts';
+import { boundBy, isLike, isUncounted, type Result } from '../rules/delivering/results.ts';
 import { KEEPS_MAPPING } from '../schema/views.ts';
 
 /** The attempt of a batch, and whether the batch is kept after it. */

@@ -2,8 +2,8 @@ import type Database from 'better-sqlite3';
 import type { PollStatus } from '../contract/status-rows.ts';
 import { MARK_MAYBE_ARRIVED, SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
-import type { PendingRow } from '../rules/attempted-deliveries.ts';
-import type { DeliveryRow } from '../rules/loaded-delivery.ts';
+import type { PendingRow } from '../rules/delivering/attempted-deliveries.ts';
+import type { DeliveryRow } from '../rules/delivering/loaded-delivery.ts';
 import { changedAt, deliveryId, IS_NEW_LEAD, KEEPS_MAPPING } from '../schema/views.ts';
 import { OVERTAKEN } from './content-order-sql.ts';
 

@@ -5,7 +5,7 @@ import { LEFT_OUT } from '../../leads/outcome.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
 import { SKIP } from '../privacy/erasing.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
-import type { SinkRow } from '../rules/sink-row.ts';
+import type { SinkRow } from '../rules/delivering/sink-row.ts';
 import {
   CANCELLED,
   type LastDelivery,
@@ -15,7 +15,7 @@ import {
   planNewest,
   REPLACED,
   type Replaceable,
-} from '../rules/superseding.ts';
+} from '../rules/delivering/superseding.ts';
 
 /** Greater than any version number. */
 const ANY_VERSION = Number.MAX_SAFE_INTEGER;

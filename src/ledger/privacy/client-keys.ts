@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Clock } from '../../platform/time/clock.ts';
-import { clientKeyOf, fingerprintOf, KEYED_CHARACTERS, KEYED_ROWS } from '../rules/client-keys.ts';
+import { clientKeyOf, fingerprintOf, KEYED_CHARACTERS, KEYED_ROWS } from '../rules/privacy/client-keys.ts';
 
 interface VersionRow {
   version_no: number;

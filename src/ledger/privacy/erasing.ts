@@ -11,8 +11,8 @@ import type {
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
-import { ERASED, ERASURE } from '../rules/delivery-id.ts';
-import { type ErasureRow, type FormerRow, formerOf, progressOf } from '../rules/erasure-progress.ts';
+import { ERASED, ERASURE } from '../rules/delivering/delivery-id.ts';
+import { type ErasureRow, type FormerRow, formerOf, progressOf } from '../rules/privacy/erasure-progress.ts';
 import { KEEPS_MAPPING } from '../schema/views.ts';
 
 interface OwedRow {

@@ -10,7 +10,7 @@ import {
   type RejectedRow,
   rejectedOf,
   type VersionRow,
-} from '../rules/person-rows.ts';
+} from '../rules/privacy/person-rows.ts';
 
 /** Finds a person by email address or phone number in every version of every lead and in every rejected lead, in chunks. Only reads. */
 export class PersonSearch {

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { PolledHours, PollId, Vitals } from '../contract/status-rows.ts';
-import { dateOf } from '../rules/delivery-rows.ts';
-import { MAX_POLLS, NOTHING_POLLED, polledHoursOf, type RawPoll } from '../rules/polled-hours.ts';
+import { dateOf } from '../rules/queries/delivery-rows.ts';
+import { MAX_POLLS, NOTHING_POLLED, polledHoursOf, type RawPoll } from '../rules/queries/polled-hours.ts';
 import { IS_NEW_LEAD } from '../schema/views.ts';
 import type { StatusQueries } from './status-queries.ts';
 

@@ -8,7 +8,7 @@ import {
   type FeedRejection,
   feedEntries,
   MAX_FEED_ROWS,
-} from '../rules/change-feed.ts';
+} from '../rules/queries/change-feed.ts';
 import { deliveryId, IS_NEW_LEAD } from '../schema/views.ts';
 import { pollRow } from './status-queries.ts';
 

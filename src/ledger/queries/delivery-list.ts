@@ -4,7 +4,8 @@ import { isBatchWebhookId } from '../../platform/text/webhook-id.ts';
 import type { ActionFilter, DeliveryFilter, SelectedState } from '../contract/ledger-queries.ts';
 import type { Count, Order, Rows } from '../contract/page-rows.ts';
 import type { DeliveryRow } from '../contract/status-rows.ts';
-import { type MadeAttempts, type RawDelivery, toDeliveryRow } from '../rules/delivery-rows.ts';
+import { idFilters, listedStates, STATE_CONDITIONS } from '../rules/control/selecting.ts';
+import { type MadeAttempts, type RawDelivery, toDeliveryRow } from '../rules/queries/delivery-rows.ts';
 import {
   type Cursor,
   countOf,
@@ -14,11 +15,14 @@ import {
   parseCursor,
   rowsAfter,
   startingAt,
-} from '../rules/keyset-page.ts';
-import { type Period, periodOf } from '../rules/period.ts';
-import { hasResultCondition, type ResultParameters, resultParameters } from '../rules/result-parameters.ts';
-import { idFilters, listedStates, STATE_CONDITIONS } from '../rules/selecting.ts';
-import { type BatchAttempt, MAX_SEARCHED, sentUnder } from '../rules/webhook-batch.ts';
+} from '../rules/queries/keyset-page.ts';
+import { type Period, periodOf } from '../rules/queries/period.ts';
+import {
+  hasResultCondition,
+  type ResultParameters,
+  resultParameters,
+} from '../rules/queries/result-parameters.ts';
+import { type BatchAttempt, MAX_SEARCHED, sentUnder } from '../rules/queries/webhook-batch.ts';
 import { deliveryId } from '../schema/views.ts';
 import { filterSql } from './filter-sql.ts';
 import { MEETS_RESULT } from './result-filter.ts';

@@ -1,5 +1,5 @@
 import type { DeliveryFilter } from '../contract/ledger-queries.ts';
-import { parseDeliveryId } from '../rules/delivery-id.ts';
+import { parseDeliveryId } from '../rules/delivering/delivery-id.ts';
 
 /** A filter as an SQL condition. */
 export interface FilterSql {

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { FoundLead, FoundLeads, PersonSearch } from '../contract/page-rows.ts';
-import { ContactSearch } from '../rules/find-leads.ts';
+import { ContactSearch } from '../rules/queries/find-leads.ts';
 import { LeadList } from './lead-list.ts';
 
 interface ContentRow {

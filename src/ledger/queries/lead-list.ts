@@ -9,8 +9,8 @@ import {
   mergedRows,
   rowsAfter,
   startingAt,
-} from '../rules/keyset-page.ts';
-import { type Period, periodOf } from '../rules/period.ts';
+} from '../rules/queries/keyset-page.ts';
+import { type Period, periodOf } from '../rules/queries/period.ts';
 
 /** A lead as the SQL of a list returns it. The progress of its deliveries is read only for the rows of the page. */
 type Row = Omit<LeadRow, keyof Progress> & Cursor;

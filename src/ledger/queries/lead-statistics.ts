@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Speed } from '../contract/page-rows.ts';
-import { type Arrival, MAX_SAMPLE, sampleOf, speedOf } from '../rules/speed.ts';
+import { type Arrival, MAX_SAMPLE, sampleOf, speedOf } from '../rules/queries/speed.ts';
 import { IS_NEW_LEAD } from '../schema/views.ts';
 
 const HOUR_MS = 3_600_000;

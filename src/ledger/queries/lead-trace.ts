@@ -10,7 +10,7 @@ import {
   type TracedVersion,
   traceOf,
   versionEntry,
-} from '../rules/trace-entries.ts';
+} from '../rules/queries/trace-entries.ts';
 import { deliveryId } from '../schema/views.ts';
 import type { DeliveryList } from './delivery-list.ts';
 import { filterSql } from './filter-sql.ts';

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { Delivery } from '../../leads/delivery.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
-import { type ContentRow, MAX_BYTES, toContent } from '../rules/newest-contents.ts';
+import { type ContentRow, MAX_BYTES, toContent } from '../rules/queries/newest-contents.ts';
 
 /** Returns the newest current versions of leads, as `LedgerQueries.newestContents` describes. */
 export function newestContents(db: Database.Database, limit: number): Delivery[] {

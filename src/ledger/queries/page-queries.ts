@@ -26,7 +26,7 @@ import type {
 import type { ActivityRequest, FailureReasons, SinkActivity, SinkTotals } from '../contract/sink-activity.ts';
 import type { DeliveryRow, LedgerStatus, Upcoming } from '../contract/status-rows.ts';
 import { SinkRows } from '../database/sink-rows.ts';
-import { cursorOf, orderOf } from '../rules/keyset-page.ts';
+import { cursorOf, orderOf } from '../rules/queries/keyset-page.ts';
 import { DeliveryList } from './delivery-list.ts';
 import { FindLeads } from './find-leads.ts';
 import { LeadList } from './lead-list.ts';

@@ -10,7 +10,7 @@ import {
   inEachOrder,
   type Merging,
   mergedRows,
-} from '../rules/keyset-page.ts';
+} from '../rules/queries/keyset-page.ts';
 import type { StatusQueries } from './status-queries.ts';
 
 /** Maximum number of polls that are read to find the one whose listing shrank. */

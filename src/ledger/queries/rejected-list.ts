@@ -15,7 +15,7 @@ import {
   inEachOrder,
   mergedRows,
   parseCursor,
-} from '../rules/keyset-page.ts';
+} from '../rules/queries/keyset-page.ts';
 
 /** Maximum number of rejected leads that are read for a count. */
 const MAX_READ_FOR_COUNT = 50_000;

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import type { ActivityRequest, FailureReasons, SinkActivity, SinkTotals } from '../contract/sink-activity.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
-import { failureReasonsOf, MAX_REASONS_OF_SINK, readOfSink } from '../rules/failure-reasons.ts';
+import { failureReasonsOf, MAX_REASONS_OF_SINK, readOfSink } from '../rules/queries/failure-reasons.ts';
 import {
   type AttemptRow,
   activityOf,
@@ -17,7 +17,7 @@ import {
   type Slot,
   slotsOf,
   totalsOfSlots,
-} from '../rules/sink-activity.ts';
+} from '../rules/queries/sink-activity.ts';
 import { deliveryId } from '../schema/views.ts';
 import { Measures } from './lead-statistics.ts';
 

@@ -12,8 +12,8 @@ import type {
 } from '../contract/status-rows.ts';
 import { DAYS_COMPARED, dayOf } from '../database/listing-size-days.ts';
 import type { SinkRows } from '../database/sink-rows.ts';
-import { dateOf } from '../rules/delivery-rows.ts';
-import type { SinkRow } from '../rules/sink-row.ts';
+import type { SinkRow } from '../rules/delivering/sink-row.ts';
+import { dateOf } from '../rules/queries/delivery-rows.ts';
 
 /** Reads the status of sources and sinks. */
 export class StatusQueries {

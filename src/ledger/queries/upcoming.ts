@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
 import type { Upcoming } from '../contract/status-rows.ts';
 import { HAS_CONTENT } from '../privacy/retaining.ts';
-import { neverOwed, type OwedRow, owedNext, type VersionRow } from '../rules/upcoming.ts';
+import { neverOwed, type OwedRow, owedNext, type VersionRow } from '../rules/queries/upcoming.ts';
 import { changedAt, deliveryId, KEEPS_MAPPING } from '../schema/views.ts';
 
 interface LeadRow {

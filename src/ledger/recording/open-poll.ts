@@ -1,5 +1,5 @@
 import type { PollId } from '../contract/status-rows.ts';
-import type { RejectionReasons } from '../rules/rejection-reasons.ts';
+import type { RejectionReasons } from '../rules/recording/rejection-reasons.ts';
 import type { IdSet } from './id-set.ts';
 import type { PollBlocks } from './poll-blocks.ts';
 

@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3';
 import { SinkRows } from '../database/sink-rows.ts';
 import { NewestContent } from '../delivering/superseding.ts';
-import { ERASED } from '../rules/delivery-id.ts';
+import { ERASED } from '../rules/delivering/delivery-id.ts';
 import { SETTLED } from './repair-deliveries.ts';
 
 /** A lead whose current version has no delivery to a sink, although the version was owed to that sink. */

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
-import { ERASED } from '../rules/delivery-id.ts';
-import { LOST_TEXT } from '../rules/superseding.ts';
+import { ERASED } from '../rules/delivering/delivery-id.ts';
+import { LOST_TEXT } from '../rules/delivering/superseding.ts';
 import { KEEPS_MAPPING } from '../schema/views.ts';
 import type { CopiedTable } from './copy-tables.ts';
 import type { EntryTable } from './index-entries.ts';

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../src/leads/outcome.ts';
 import { LEFT_OUT } from '../../../src/leads/outcome.ts';
-import { ERASED } from '../../../src/ledger/rules/delivery-id.ts';
+import { ERASED } from '../../../src/ledger/rules/delivering/delivery-id.ts';
 import {
   aSink,
   changedLead,

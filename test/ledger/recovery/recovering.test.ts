@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { brokenRules } from '../../../src/ledger/database/consistency-rules.ts';
 import { buildRecovered, type Recovered } from '../../../src/ledger/recovery/build-recovered.ts';
 import { SETTLED } from '../../../src/ledger/recovery/repair-deliveries.ts';
-import { LOST_TEXT } from '../../../src/ledger/rules/superseding.ts';
+import { LOST_TEXT } from '../../../src/ledger/rules/delivering/superseding.ts';
 import { Chance } from '../../simulation/chance.ts';
 import { delivered, LedgerUnderTest, MINUTE } from '../ledger-under-test.ts';
 import { sqliteStore } from '../sqlite-store.ts';
