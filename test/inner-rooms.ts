@@ -374,6 +374,17 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because: 'platform/options/ is the kinds of options and secrets; it must not know any option.',
     },
   },
+  status: {
+    problems: {
+      imports: ['.'],
+      because:
+        'status/problems/ finds what is wrong, for status and alerts; it must not know the JSON in which they are sent.',
+    },
+    '.': {
+      imports: ['problems'],
+      because: 'The files of status/ itself turn the state into views and JSON; begin at status-view.ts.',
+    },
+  },
   admin: {
     contract: {
       imports: [],

@@ -1,6 +1,6 @@
 import type { LedgerConfig } from '../config/contract/config.ts';
 import { freeBytes } from '../platform/files/free-bytes.ts';
-import type { DiskSpace } from '../status/problem.ts';
+import type { DiskSpace } from '../status/problems/problem.ts';
 import { ledgerPlaceOf } from './opening/configured-ledger.ts';
 
 /** Returns the free space on the disk of the data directory, with the configured minimum. */

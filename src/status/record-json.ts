@@ -11,7 +11,7 @@ import type {
 import type { DeliveryRow } from '../ledger/contract/status-rows.ts';
 import type { BatchWait } from './batch-wait.ts';
 import { iso, isoOf, reasonOf } from './json-values.ts';
-import { pollProblemCodes } from './source-problems.ts';
+import { pollProblemCodes } from './problems/source-problems.ts';
 
 /** Returns a lead without its content. Converts times from ms since 1970 to text. */
 export function leadJson({

@@ -7,13 +7,13 @@ import type { LedgerStatus, PollRow } from '../ledger/contract/status-rows.ts';
 import { breakerJson } from './breaker-json.ts';
 import { backupJson, exportJson } from './export-json.ts';
 import type { ExportView } from './export-view.ts';
-import { sinkProblemCodes } from './find-problems.ts';
 import { iso, reasonOf, seconds } from './json-values.ts';
 import { nextAttemptAt } from './next-attempt.ts';
 import { nextPollAt } from './next-poll.ts';
 import { readPollError } from './poll-error.ts';
-import type { Problem } from './problem.ts';
-import { sourceProblemCodes } from './source-problems.ts';
+import { sinkProblemCodes } from './problems/find-problems.ts';
+import type { Problem } from './problems/problem.ts';
+import { sourceProblemCodes } from './problems/source-problems.ts';
 import { type SinkView, type SourceView, viewSinks, viewSources } from './status-view.ts';
 
 /**

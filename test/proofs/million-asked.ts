@@ -19,7 +19,7 @@ import { MappingProcess } from '../../src/mapping/start-mapping-process.ts';
 import { disk } from '../../src/platform/files/file-system.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
-import { DiskTrend } from '../../src/status/disk-trend.ts';
+import { DiskTrend } from '../../src/status/problems/disk-trend.ts';
 import { openOptions } from '../admin/asking.ts';
 import { readOrExit } from '../support/program/command-line.ts';
 import { openRunFolder } from '../support/program/run-folder.ts';

@@ -2,8 +2,8 @@ import type { Limits } from '../../src/alerts/condition.ts';
 import { alertOptions } from '../../src/alerts/options.ts';
 import { nameOption } from '../../src/config/options/option-limits.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
-import type { AlertInputs, ObservedSink, ObservedSource } from '../../src/status/alert-inputs.ts';
 import type { FileRuns } from '../../src/status/export-view.ts';
+import type { AlertInputs, ObservedSink, ObservedSource } from '../../src/status/problems/alert-inputs.ts';
 
 export const NOW = new Date('2026-11-20T10:00:00.000Z');
 

@@ -4,7 +4,7 @@ import { formatFault } from '../../config/contract/config-error.ts';
 import { diskSpace } from '../../operations/disk-space.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
-import { findProblems } from '../../status/find-problems.ts';
+import { findProblems } from '../../status/problems/find-problems.ts';
 import { activityRequest, type Period, periods, sinkDetail } from '../../status/sink-detail.ts';
 import { statusJson, verdictJson } from '../../status/status-json.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';

@@ -8,8 +8,8 @@ import { openConfiguredLedger } from '../../operations/opening/configured-ledger
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { type ExportView, viewExports } from '../../status/export-view.ts';
-import { findProblems } from '../../status/find-problems.ts';
-import type { DiskSpace, ProblemContext } from '../../status/problem.ts';
+import { findProblems } from '../../status/problems/find-problems.ts';
+import type { DiskSpace, ProblemContext } from '../../status/problems/problem.ts';
 import { verdictJson } from '../../status/status-json.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
 import { askRunningDaemon, NOT_RUNNING, type RunningDaemon } from '../running/running-daemon.ts';

@@ -3,7 +3,7 @@ import type { LedgerConfig } from '../../config/contract/config.ts';
 import { readAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
 import { hostAndPort } from '../../platform/http/address.ts';
 import { INSTANCE_HEADER, RECORDED_HEADER } from '../../platform/http/instance-header.ts';
-import type { StaleConfig } from '../../status/problem.ts';
+import type { StaleConfig } from '../../status/problems/problem.ts';
 import type { Address } from '../arguments/address.ts';
 
 /**

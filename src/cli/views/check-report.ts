@@ -1,6 +1,6 @@
 import { countOf } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
-import type { Problem } from '../../status/problem.ts';
+import type { Problem } from '../../status/problems/problem.ts';
 import { problemLines } from './status-report.ts';
 
 /**

@@ -8,7 +8,7 @@ import {
 import { printable } from '../../platform/text/printable.ts';
 import { breakerJson } from '../../status/breaker-json.ts';
 import { nextAttemptAt } from '../../status/next-attempt.ts';
-import type { ProblemContext } from '../../status/problem.ts';
+import type { ProblemContext } from '../../status/problems/problem.ts';
 import type { SinkView } from '../../status/status-view.ts';
 
 type NoteContext = Pick<ProblemContext, 'now' | 'running' | 'command'>;

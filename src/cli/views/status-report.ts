@@ -11,9 +11,9 @@ import {
 } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import type { ExportView } from '../../status/export-view.ts';
-import { findProblems } from '../../status/find-problems.ts';
 import { nextPollAt } from '../../status/next-poll.ts';
-import type { Problem, ProblemContext } from '../../status/problem.ts';
+import { findProblems } from '../../status/problems/find-problems.ts';
+import type { Problem, ProblemContext } from '../../status/problems/problem.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
 import type { Paint, Tone } from '../shell/colour.ts';
 import { table } from '../shell/table.ts';

@@ -1,6 +1,6 @@
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import type { LedgerQueries } from '../../ledger/contract/ledger-queries.ts';
-import { findStateProblems } from '../../status/find-problems.ts';
+import { findStateProblems } from '../../status/problems/find-problems.ts';
 import { viewSinks } from '../../status/status-view.ts';
 import { commandFormatter, type GlobalOptions, type Surroundings } from '../shell/context.ts';
 import { problemLines } from './status-report.ts';

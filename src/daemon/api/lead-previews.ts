@@ -14,7 +14,7 @@ import { tryExpression } from '../../mapping/try-expression.ts';
 import { notOwed, type PreviewResult, preview, previewNote } from '../../operations/preview.ts';
 import { sentence } from '../../platform/text/human-readable.ts';
 import type { Preview } from '../../sinks/sink.ts';
-import { commandInText } from '../../status/problem.ts';
+import { commandInText } from '../../status/problems/problem.ts';
 import type { Parts } from '../start/compose.ts';
 
 /** What the functions in this file need. `query` runs one of the `PageQueries`. @throws RequestError */

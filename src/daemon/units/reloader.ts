@@ -7,7 +7,7 @@ import { ConfigError, formatFault } from '../../config/contract/config-error.ts'
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { StaleConfig } from '../../status/problem.ts';
+import type { StaleConfig } from '../../status/problems/problem.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import type { Installation } from './running-units.ts';
 

@@ -10,7 +10,7 @@ import { QueryThread } from '../../../src/ledger/queries/start-query-thread.ts';
 import { disk } from '../../../src/platform/files/file-system.ts';
 import { ROLES, type Role } from '../../../src/platform/options/role.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
-import { DiskTrend } from '../../../src/status/disk-trend.ts';
+import { DiskTrend } from '../../../src/status/problems/disk-trend.ts';
 import { attemptDue, Install } from '../../cli/an-install.ts';
 
 const refused = { kind: 'unavailable', reason: 'It answered 401.', httpStatus: 401 } as const;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { DiskTrend } from '../../src/status/disk-trend.ts';
-import { lowDisk } from '../../src/status/process-problems.ts';
+import { DiskTrend } from '../../../src/status/problems/disk-trend.ts';
+import { lowDisk } from '../../../src/status/problems/process-problems.ts';
 
 const GB = 1e9;
 const HOUR_MS = 3_600_000;

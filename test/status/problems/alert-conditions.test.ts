@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { ActiveCondition } from '../../src/alerts/alert-tracker.ts';
-import { CONDITIONS, type Condition } from '../../src/alerts/condition.ts';
-import { HEALTHY } from '../../src/leads/sink-health.ts';
-import { evaluateConditions } from '../../src/status/alert-conditions.ts';
-import type { AlertInputs } from '../../src/status/alert-inputs.ts';
-import { commandInText } from '../../src/status/problem.ts';
-import { rejectedLeads } from '../../src/status/problem-checks.ts';
+import type { ActiveCondition } from '../../../src/alerts/alert-tracker.ts';
+import { CONDITIONS, type Condition } from '../../../src/alerts/condition.ts';
+import { HEALTHY } from '../../../src/leads/sink-health.ts';
+import { evaluateConditions } from '../../../src/status/problems/alert-conditions.ts';
+import type { AlertInputs } from '../../../src/status/problems/alert-inputs.ts';
+import { commandInText } from '../../../src/status/problems/problem.ts';
+import { rejectedLeads } from '../../../src/status/problems/problem-checks.ts';
 import {
   aBackup,
   ago,
@@ -17,7 +17,7 @@ import {
   MADE,
   NAMES,
   NOW,
-} from './an-observation.ts';
+} from '../an-observation.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { HEALTHY, MAPPING_FAILS } from '../../src/leads/sink-health.ts';
-import type { PollRow } from '../../src/ledger/contract/status-rows.ts';
-import { evaluateConditions } from '../../src/status/alert-conditions.ts';
-import { findProblems } from '../../src/status/find-problems.ts';
-import { commandInText } from '../../src/status/problem.ts';
-import { deadLeads, heldSink } from '../../src/status/problem-checks.ts';
-import { findSourceProblems } from '../../src/status/source-problems.ts';
-import { anObservation, aSink, aSource, DEFAULTS, NAMES, NOW } from './an-observation.ts';
+import { HEALTHY, MAPPING_FAILS } from '../../../src/leads/sink-health.ts';
+import type { PollRow } from '../../../src/ledger/contract/status-rows.ts';
+import { evaluateConditions } from '../../../src/status/problems/alert-conditions.ts';
+import { findProblems } from '../../../src/status/problems/find-problems.ts';
+import { commandInText } from '../../../src/status/problems/problem.ts';
+import { deadLeads, heldSink } from '../../../src/status/problems/problem-checks.ts';
+import { findSourceProblems } from '../../../src/status/problems/source-problems.ts';
+import { anObservation, aSink, aSource, DEFAULTS, NAMES, NOW } from '../an-observation.ts';
 
 const now = new Date('2026-11-20T10:00:00Z');
 const failed: PollRow = {

@@ -1,4 +1,4 @@
-import { countOf, printBytes, printLength, printMomentAndAge } from '../platform/text/human-readable.ts';
+import { countOf, printBytes, printLength, printMomentAndAge } from '../../platform/text/human-readable.ts';
 import {
   type DiskSpace,
   isSince,

@@ -1,4 +1,4 @@
-import type { SecretOption } from '../config/contract/config.ts';
+import type { SecretOption } from '../../config/contract/config.ts';
 import type { TextOptions } from './problem.ts';
 
 /**

@@ -1,7 +1,7 @@
-import type { Grant, SecretOption } from '../config/contract/config.ts';
-import { type ListingSize, sizeBeforeShrinking } from '../leads/listing-shrinkage.ts';
-import { MAPPING_FAILS, type SinkHealth } from '../leads/sink-health.ts';
-import type { DeadReason } from '../ledger/contract/status-rows.ts';
+import type { Grant, SecretOption } from '../../config/contract/config.ts';
+import { type ListingSize, sizeBeforeShrinking } from '../../leads/listing-shrinkage.ts';
+import { MAPPING_FAILS, type SinkHealth } from '../../leads/sink-health.ts';
+import type { DeadReason } from '../../ledger/contract/status-rows.ts';
 import {
   countOf,
   isDueNow,
@@ -10,9 +10,9 @@ import {
   printMinute,
   printMomentAndAge,
   sentence,
-} from '../platform/text/human-readable.ts';
-import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
-import type { FileRuns } from './export-view.ts';
+} from '../../platform/text/human-readable.ts';
+import { NEEDS_OPERATOR } from '../../telemetry/events/source-events.ts';
+import type { FileRuns } from '../export-view.ts';
 import { fixCredentials } from './fix-credentials.ts';
 import { isSince, type Problem, problem, type TextOptions } from './problem.ts';
 

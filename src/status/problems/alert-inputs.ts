@@ -1,8 +1,8 @@
-import type { Grant, SecretOption } from '../config/contract/config.ts';
-import type { ListingSize } from '../leads/listing-shrinkage.ts';
-import type { SinkHealth } from '../leads/sink-health.ts';
-import type { DeadReason } from '../ledger/contract/status-rows.ts';
-import type { FileRuns } from './export-view.ts';
+import type { Grant, SecretOption } from '../../config/contract/config.ts';
+import type { ListingSize } from '../../leads/listing-shrinkage.ts';
+import type { SinkHealth } from '../../leads/sink-health.ts';
+import type { DeadReason } from '../../ledger/contract/status-rows.ts';
+import type { FileRuns } from '../export-view.ts';
 import type { DiskSpace, StaleConfig } from './problem.ts';
 import type { PollFailure } from './problem-checks.ts';
 

@@ -1,9 +1,9 @@
-import type { ActiveCondition, Evaluation } from '../alerts/alert-tracker.ts';
-import type { Condition, Limits } from '../alerts/condition.ts';
-import { countOf, printSpan } from '../platform/text/human-readable.ts';
-import { NEEDS_OPERATOR } from '../telemetry/events/source-events.ts';
+import type { ActiveCondition, Evaluation } from '../../alerts/alert-tracker.ts';
+import type { Condition, Limits } from '../../alerts/condition.ts';
+import { countOf, printSpan } from '../../platform/text/human-readable.ts';
+import { NEEDS_OPERATOR } from '../../telemetry/events/source-events.ts';
+import type { FileRuns } from '../export-view.ts';
 import type { AlertInputs, ObservedSink, ObservedSource } from './alert-inputs.ts';
-import type { FileRuns } from './export-view.ts';
 import { commandInText, type Problem } from './problem.ts';
 import {
   deadLeads,

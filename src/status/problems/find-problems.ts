@@ -1,12 +1,13 @@
-import type { StatusCode } from '../leads/problems.ts';
+import type { StatusCode } from '../../leads/problems.ts';
 import {
   countOf,
   isDueNow,
   printAge,
   printMoment,
   printMomentAndAge,
-} from '../platform/text/human-readable.ts';
-import { type ExportView, runsOf } from './export-view.ts';
+} from '../../platform/text/human-readable.ts';
+import { type ExportView, runsOf } from '../export-view.ts';
+import type { SinkView, SourceView } from '../status-view.ts';
 import {
   commandInText,
   LATE_MS,
@@ -19,7 +20,6 @@ import {
 import { deadLeads, failedFiles, heldSink, pausedSink, waiting } from './problem-checks.ts';
 import { lowDisk, staleConfig } from './process-problems.ts';
 import { findSourceProblems } from './source-problems.ts';
-import type { SinkView, SourceView } from './status-view.ts';
 
 type NowAndCommand = Pick<ProblemContext, 'now' | 'command'>;
 /** What a text about the secrets of a sink depends on. */

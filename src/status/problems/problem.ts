@@ -1,7 +1,7 @@
-import type { SecretOption } from '../config/contract/config.ts';
-import { PROBLEMS, type StatusCode } from '../leads/problems.ts';
-import { printMomentAndAge } from '../platform/text/human-readable.ts';
-import type { ExportView } from './export-view.ts';
+import type { SecretOption } from '../../config/contract/config.ts';
+import { PROBLEMS, type StatusCode } from '../../leads/problems.ts';
+import { printMomentAndAge } from '../../platform/text/human-readable.ts';
+import type { ExportView } from '../export-view.ts';
 
 /**
  * A problem in whole sentences, with its next step. `about` names the source, sink or export, or is null. The message and

@@ -1,9 +1,10 @@
-import type { StatusCode } from '../leads/problems.ts';
-import type { StoredPoll } from '../ledger/contract/page-rows.ts';
-import type { PollRow } from '../ledger/contract/status-rows.ts';
-import { printLength, printMoment, printMomentAndAge } from '../platform/text/human-readable.ts';
-import { nextPollAfter } from './cron-times.ts';
-import { readPollError } from './poll-error.ts';
+import type { StatusCode } from '../../leads/problems.ts';
+import type { StoredPoll } from '../../ledger/contract/page-rows.ts';
+import type { PollRow } from '../../ledger/contract/status-rows.ts';
+import { printLength, printMoment, printMomentAndAge } from '../../platform/text/human-readable.ts';
+import { nextPollAfter } from '../cron-times.ts';
+import { readPollError } from '../poll-error.ts';
+import type { SourceView } from '../status-view.ts';
 import {
   commandInText,
   LATE_MS,
@@ -14,7 +15,6 @@ import {
   SEE_LOG,
 } from './problem.ts';
 import { failedPoll, rejectedLeads, shrunkListing } from './problem-checks.ts';
-import type { SourceView } from './status-view.ts';
 
 /** Maximum duration of a poll, in ms: the default `deadline` plus a margin. */
 const LONGEST_POLL_MS = 15 * 60_000;
