@@ -169,7 +169,7 @@ export const PROBLEMS = {
     section: 'add-change-rename-remove-a-sink',
   },
   deliveries_dead: {
-    severity: 'critical',
+    severity: 'warning',
     means: 'Deliveries are dead.',
     alert: true,
     status: true,

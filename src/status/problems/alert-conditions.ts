@@ -116,7 +116,7 @@ const SOURCE: readonly Rule<ObservedSource>[] = [
 const SINK: readonly Rule<ObservedSink>[] = [
   [
     'sink_held',
-    'accepts leads again, or is no longer held.',
+    'is no longer held.',
     (sink, afterMs) => wrong(heldSink(sink, ALERT_TEXT), afterMs, sink.health.heldSince),
   ],
   [

@@ -27,8 +27,9 @@ type SecretContext = Pick<ProblemContext, 'secrets' | 'namesOrigins'>;
 /** What the problems of a sink depend on, apart from the sink. */
 type SinkContext = SecretContext & Pick<ProblemContext, 'now' | 'command' | 'running' | 'queued'>;
 
-/** A failing delivery becomes a problem after it has failed for this long, or if its next attempt is this far away, in ms. */
+/** Failing deliveries become a problem after the first has failed for this long, in ms, or when so many fail. */
 const TRANSIENT_MS = 60_000;
+const MANY_RETRIED = 10;
 const ORDER = { critical: 0, warning: 1 } as const;
 /** Time for which a restored ledger is reported, in ms. Long enough to cover a weekend. */
 const RESTORED_REPORTED_MS = 3 * 86_400_000;
@@ -138,9 +139,8 @@ export function findStateProblems(
 function retrying(name: string, status: SinkView['status'], { now, command }: NowAndCommand): Problem[] {
   if (!status?.retrying) return [];
   const { deliveries, since, reason, nextAttemptAt } = status.retrying;
-  // A flaky destination fails single leads all the time. A failure that leadsync soon retries is not a problem yet.
-  const isNew = now.getTime() - since.getTime() < TRANSIENT_MS;
-  if (isNew && nextAttemptAt.getTime() - now.getTime() < TRANSIENT_MS) return [];
+  // A flaky destination fails single leads all the time. A few new failures are not a problem yet.
+  if (deliveries < MANY_RETRIED && now.getTime() - since.getTime() < TRANSIENT_MS) return [];
   const nextStep =
     nextAttemptAt <= now
       ? `The next attempt has been due since ${printMoment(nextAttemptAt)}.`

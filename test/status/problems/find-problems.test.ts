@@ -33,6 +33,19 @@ const GIVEN = {
   command: (words: string) => `leadsync ${words}`,
 };
 
+/** The state of a sink in the ledger, without what its observation has too. */
+const AT_REST = {
+  sink: 'crm',
+  active: true,
+  deadSince: undefined,
+  delivered: 0,
+  skipped: 0,
+  leftOut: 0,
+  retrying: undefined,
+  replays: 0,
+  dueSince: undefined,
+};
+
 /** A source whose last poll failed. */
 const BROKEN = {
   source: 'broken',
@@ -80,6 +93,22 @@ test.each([
   },
 );
 
+test.each([
+  [9, 59, []],
+  [10, 0, ['leads_retried']],
+  [1, 60, ['leads_retried']],
+])('%i leads that have been failing for %i s are the problems %j', (deliveries, seconds, codes) => {
+  const retrying = {
+    deliveries,
+    since: new Date(now.getTime() - seconds * 1_000),
+    reason: 'It answered 503.',
+    nextAttemptAt: new Date(now.getTime() + 300_000),
+  };
+  const status = { ...aSink({ pending: deliveries }), ...AT_REST, retrying };
+  const sink = { name: 'crm', state: 'retrying', config: undefined, status } as const;
+  expect(findProblems([], [sink], GIVEN).map(({ code }) => code)).toEqual(codes);
+});
+
 const FILE = '/etc/leadsync/leadsync.yaml';
 
 test.each([
@@ -119,18 +148,7 @@ test.each([
     );
     // An alert has other readers than the configuration.
     expect(alert).toContain(nextStep.replaceAll(/ \((?:environment variable|file) [^)]*\)/g, ''));
-    const status = {
-      ...sink,
-      sink: 'crm',
-      active: true,
-      deadSince: undefined,
-      delivered: 0,
-      skipped: 0,
-      leftOut: 0,
-      retrying: undefined,
-      replays: 0,
-      dueSince: undefined,
-    };
+    const status = { ...sink, ...AT_REST };
     const [found] = findProblems([], [{ name: 'crm', state: 'held', config: undefined, status }], {
       now,
       running: true,
