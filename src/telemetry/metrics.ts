@@ -57,7 +57,8 @@ export interface Metrics {
 
 /**
  * Creates the metrics in a registry of their own.
- * Names follow https://prometheus.io/docs/practices/naming/: `leadsync_`, the unit, `_total` on counters.
+ * Names follow https://prometheus.io/docs/practices/naming/: `leadsync_`, the unit, `_total` on counters. The metrics of the process and of Node.js keep the
+ * names of the client library, `process_` and `nodejs_`, which published dashboards and alerts expect.
  */
 export function createMetrics(options: MetricsOptions): Metrics {
   const registry = new Registry();
@@ -82,13 +83,12 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const alerts = new AlertMetrics(make, options.destinations);
   collectDefaultMetrics({
     register: registry,
-    prefix: 'leadsync_',
     eventLoopMonitoringPrecision: LAG_INTERVAL_MS,
   });
 
   // The library gives these gauges the suffix of counters, which Prometheus' linter rejects.
   for (const what of ['handles', 'requests', 'resources'])
-    registry.removeSingleMetric(`leadsync_nodejs_active_${what}_total`);
+    registry.removeSingleMetric(`nodejs_active_${what}_total`);
 
   let current: MetricNames = options;
   const observers: Observers = {

@@ -68,7 +68,7 @@ const OF_THE_TARGET = ['job', 'instance', 'namespace'];
 async function unknownIn(expressions: readonly string[]): Promise<string[]> {
   const known = await exposed();
   return expressions.flatMap((expression) => {
-    const named = expression.matchAll(/\b(leadsync_\w+)(?:\{([^}]*)\})?/g);
+    const named = expression.matchAll(/\b((?:leadsync|process|nodejs)_\w+)(?:\{([^}]*)\})?/g);
     return [...named].flatMap(([, name = '', selector = '']) => {
       const labels = known.get(name);
       if (!labels) return [name];
@@ -89,10 +89,9 @@ describe('config/monitoring', () => {
   test('the dashboard names metrics and labels that leadsync shows', async () => {
     expect(shown.length).toBeGreaterThan(15);
     expect(await unknownIn([...shown, ...variables])).toEqual([]);
-    expect(await unknownIn(['leadsync_gone > 0', 'leadsync_sink_held{source="a"}'])).toEqual([
-      'leadsync_gone',
-      'leadsync_sink_held{source}',
-    ]);
+    expect(
+      await unknownIn(['leadsync_gone > 0', 'leadsync_process_gone', 'leadsync_sink_held{source="a"}']),
+    ).toEqual(['leadsync_gone', 'leadsync_process_gone', 'leadsync_sink_held{source}']);
   });
 
   test('every alert says what is wrong and which command comes next', () => {

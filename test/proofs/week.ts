@@ -120,7 +120,7 @@ async function observe(daemon: Daemon, stub: Stub, opened: Opened): Promise<read
     if (!answer.ok && answer.status !== 503)
       throw new ToolFailure(`${answer.url} answered ${answer.status}.`);
     const text = await answer.text();
-    heapMb = Number(/^leadsync_nodejs_heap_size_used_bytes (\S+)$/m.exec(text)?.[1] ?? heapMb * MB) / MB;
+    heapMb = Number(/^nodejs_heap_size_used_bytes (\S+)$/m.exec(text)?.[1] ?? heapMb * MB) / MB;
     const sample = { day: day(), mb: residentMb(daemon.process.pid) };
     samples.push(sample);
     if (sample.day >= told) {

@@ -4,6 +4,9 @@ import type { SinkBacklog } from '../../src/telemetry/backlog-metrics.ts';
 import { createMetrics, type MetricsOptions } from '../../src/telemetry/metrics.ts';
 import { anEvent, oneOfEach } from './an-event.ts';
 
+/** The names of metrics of the process and of Node.js, which the client library chooses. */
+const NAMED_BY_PROM_CLIENT = /^(nodejs|process)_/;
+
 const now = new Date('2026-11-20T10:00:00.000Z');
 const idle: SinkBacklog = { sink: 'crm', pending: 0, dead: 0, oldestOwedAt: undefined };
 
@@ -71,7 +74,7 @@ test('no event adds a series that was not there from the start', async () => {
   const { observe, scrape } = metrics();
   // What Node reports of itself comes and goes by kind of resource.
   const ours = (series: Map<string, number>) =>
-    [...series.keys()].filter((name) => !/_(nodejs|process)_/.test(name));
+    [...series.keys()].filter((name) => !NAMED_BY_PROM_CLIENT.test(name));
   const before = ours(await scrape());
   for (const event of oneOfEach) observe(event);
   expect(ours(await scrape())).toEqual(before);
@@ -94,12 +97,27 @@ test('a worker, which has no sources of its own, counts what became of the leads
 test('names follow the rules: the prefix, base units, _total on counters alone, a help text', async () => {
   const { registry } = metrics();
   for (const { name, help, type } of await registry.getMetricsAsJSON()) {
-    expect(name).toMatch(/^leadsync_[a-z0-9_]+$/);
+    expect(name).toMatch(/^(leadsync|process|nodejs)_[a-z0-9_]+$/);
     expect(name).not.toMatch(/_(ms|milliseconds|kb|mb|minutes|hours)(_|$)/);
     expect(help.length).toBeGreaterThan(5);
-    if (/_(nodejs|process)_/.test(name)) continue; // named by prom-client
+    if (NAMED_BY_PROM_CLIENT.test(name)) continue;
     expect(name.endsWith('_total'), name).toBe(String(type) === 'counter');
   }
+});
+
+test('the process and Node.js have the names that published dashboards expect, apart from gauges with the suffix of counters', async () => {
+  const { registry } = metrics();
+  const names = (await registry.getMetricsAsJSON()).map(({ name }) => name);
+  expect(names).toEqual(
+    expect.arrayContaining([
+      'process_cpu_seconds_total',
+      'process_resident_memory_bytes',
+      'process_start_time_seconds',
+      'nodejs_eventloop_lag_p99_seconds',
+      'nodejs_heap_size_used_bytes',
+    ]),
+  );
+  expect(names.filter((name) => /^nodejs_active_.*_total$/.test(name))).toEqual([]);
 });
 
 test('a poll counts its leads, its bytes, its time and its end', async () => {
