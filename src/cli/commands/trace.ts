@@ -1,7 +1,7 @@
 import { Argument } from 'commander';
 import type { LeadId } from '../../leads/lead.ts';
 import type { TraceEntry } from '../../ledger/contract/status-rows.ts';
-import { countOf } from '../../platform/text/human-readable.ts';
+import { countOf, printSpan } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { readLeadId } from '../arguments/filter.ts';
 import { requireName, sourceNames } from '../arguments/names.ts';
@@ -34,7 +34,7 @@ interface Options {
 export const command = defineCommand<Options>({
   examples: ['leadsync trace 42', 'leadsync trace 42 --source main --show-data', 'leadsync trace 42 --json'],
   notes:
-    'Times are in UTC. On a terminal of less than 110 columns, each date is on a line of its own, and the sink takes the place of the id of a delivery. The id of a delivery is sink:source:lead:version:hash; its receiver gets the same id. A replay adds :r and its time. A retry under a changed mapping adds :m and a number.',
+    'Times are in UTC. AFTER is the time since the event before. On a terminal of less than 110 columns, each date is on a line of its own, and the sink takes the place of the id of a delivery. The id of a delivery is sink:source:lead:version:hash; its receiver gets the same id. A replay adds :r and its time. A retry under a changed mapping adds :m and a number.',
   declare: (command) =>
     command
       .addArgument(new Argument('<lead>', "the lead's id").argParser(readLeadId))
@@ -77,24 +77,42 @@ function timeline(entries: readonly TraceEntry[], { showData }: Options, surroun
   };
   const rows = withOwedGrouped(entries).flatMap((entry, index, all) => {
     const isNewDay = shown.isNarrow && dayOf(entry) !== dayOf(all[index - 1]);
-    return [...(isNewDay ? [[dayOf(entry)]] : []), ...rowsOf(entry, shown)];
+    return [...(isNewDay ? [[dayOf(entry)]] : []), ...rowsOf(entry, gap(all[index - 1], entry), shown)];
   });
   const [at, subject] = shown.isNarrow ? (['AT (UTC)', 'SINK'] as const) : (['AT', 'DELIVERY'] as const);
-  return table([{ head: at }, { head: 'WHAT' }, { head: subject }, { head: 'DETAIL' }], rows, width);
+  return table(
+    [
+      { head: at },
+      { head: 'AFTER', align: 'right', dropOrder: 1 },
+      { head: 'WHAT' },
+      { head: subject },
+      { head: 'DETAIL' },
+    ],
+    rows,
+    width,
+  );
 }
 
 function rowsOf(
   { what, at, sink = '', sinks, delivery = '', detail, ref, answer }: TimelineEntry,
+  after: string,
   { isNarrow, showData, paint }: { isNarrow: boolean; showData: boolean; paint: Paint },
 ): string[][] {
   const subject = sinks ? countOf(sinks, 'sink') : isNarrow ? sink : delivery;
   const row = [
     isNarrow ? at.toISOString().slice(11, -1) : at.toISOString(),
+    after,
     paint(eventTone(what), what),
     printable(subject),
     printable([detail, ref && recordPhrase(ref)].filter(Boolean).join(', ')),
   ];
-  return showData && answer !== undefined ? [row, ['', '', '', `answer: ${printable(answer)}`]] : [row];
+  return showData && answer !== undefined ? [row, ['', '', '', '', `answer: ${printable(answer)}`]] : [row];
+}
+
+/** Returns the time since the event before: `+1.5 s`; an empty string for the first event, and for one at the same time. */
+function gap(before: TraceEntry | undefined, { at }: TraceEntry): string {
+  const ms = before ? at.getTime() - before.at.getTime() : 0;
+  return ms > 0 ? `+${printSpan(ms)}` : '';
 }
 
 function dayOf(entry: TraceEntry | undefined): string {

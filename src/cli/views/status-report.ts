@@ -23,6 +23,9 @@ import { sinkStateCell } from './tones.ts';
 /** Maximum number of names that the report lists for one problem, in addition to the name in its message. */
 const MAX_NAMES = 10;
 
+/** Width of a terminal, in columns, below which the table of sinks shows the age of a moment without its date. */
+const NARROW = 110;
+
 /** Facts for a report that are not in the ledger, and the width of the terminal. */
 export interface ReportContext extends ProblemContext {
   /** Width of the terminal, in columns; undefined without a terminal, where lines may have any length. */
@@ -134,6 +137,8 @@ function nextPoll(source: SourceView, now: Date): string {
 }
 
 function sinkTable(sinks: readonly SinkView[], { now, paint, columns: width }: ReportContext): string {
+  const isNarrow = width !== undefined && width < NARROW;
+  const moment = (at: Date) => (isNarrow ? printAge(at, now) : printMomentAndAge(at, now));
   const columns = [
     { head: 'SINK' },
     { head: 'TYPE', dropOrder: 2 },
@@ -153,7 +158,7 @@ function sinkTable(sinks: readonly SinkView[], { now, paint, columns: width }: R
     paint(status?.dead ? 'bad' : undefined, count(status?.dead)),
     count(status?.skipped),
     status?.oldestOwedAt ? printLength(now.getTime() - status.oldestOwedAt.getTime()) : '-',
-    status?.health.lastDeliveredAt ? printMomentAndAge(status.health.lastDeliveredAt, now) : 'never',
+    status?.health.lastDeliveredAt ? moment(status.health.lastDeliveredAt) : 'never',
   ]);
   return table(columns, rows, width);
 }

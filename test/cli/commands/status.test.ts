@@ -540,6 +540,16 @@ describe('leadsync status', () => {
     expect(stdout).toContain(`\`leadsync run -c ${install.configFile}\` starts it.`);
   });
 
+  test('shows only the age of the last delivery on a terminal of 80 columns, so that each sink has one line', async () => {
+    const install = new Install();
+    const ledger = await install.listed(42);
+    await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'delivered' }));
+    const { stdout } = await install.running().run(['status'], { columns: 80 });
+    expect(stdout).toMatch(/^crm .* \d+ s ago$/m);
+    const wide = await install.run(['status'], { columns: 140 });
+    expect(wide.stdout).toMatch(/^crm .* 2026-11-20T10:00:\d\dZ \(\d+ s ago\)$/m);
+  });
+
   test.each([100, 60, 40, 20])('on a terminal of %i columns no table is wider', async (columns) => {
     const install = new Install();
     await install.listed(1);

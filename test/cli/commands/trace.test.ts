@@ -23,11 +23,11 @@ describe('leadsync trace', () => {
     const { stdout, code } = await install.run(['trace', '42']);
     expect(code).toBe(0);
     const lines = stdout.trimEnd().split('\n');
-    expect(lines[0]).toMatch(/^AT +WHAT +DELIVERY +DETAIL$/);
+    expect(lines[0]).toMatch(/^AT +AFTER +WHAT +DELIVERY +DETAIL$/);
     expect(lines[1]).toMatch(/^2026-11-20T10:00:00\.000Z +listed +source main, poll 1, version 1$/);
     expect(stdout).toMatch(/^2026-11-20T10:00:00\.000Z +owed +2 sinks +created: crm, drop$/m);
     expect(stdout).toMatch(
-      /^2026-11-20T10:00:01\.515Z +refused +crm:main:42:1:[0-9a-f]{8} +15 ms, HTTP 422, The CRM/m,
+      /^2026-11-20T10:00:01\.515Z +\+15 ms +refused +crm:main:42:1:[0-9a-f]{8} +15 ms, HTTP 422, The CRM/m,
     );
     expect(stdout).toMatch(/ dead +crm:main:42:1:/);
     const times = lines.slice(1).map((line) => line.split(' ', 1)[0] ?? '');
@@ -124,8 +124,8 @@ describe('leadsync trace', () => {
     install.clock.jump(60_000);
     await install.listed(7);
     const { stdout } = await install.run(['trace', '7', '--source', 'main']);
-    expect(stdout).toMatch(/^2026-11-20T10:01:00\.000Z +resolved +source main$/m);
-    expect(stdout).toMatch(/^2026-11-20T10:01:00\.000Z +owed +2 sinks +created: crm, drop$/m);
+    expect(stdout).toMatch(/^2026-11-20T10:01:00\.000Z +\+1 min +resolved +source main$/m);
+    expect(stdout).toMatch(/^2026-11-20T10:01:00\.000Z +(?:\+1 min +)?owed +2 sinks +created: crm, drop$/m);
   });
 
   test.each([80, 60, 40])('on a terminal of %i columns no line is wider', async (columns) => {
@@ -138,8 +138,8 @@ describe('leadsync trace', () => {
   test('names the sink in place of the id of a delivery where the terminal is narrow', async () => {
     const install = await aRefusedLead();
     const narrow = (await install.run(['trace', '42'], { columns: 80 })).stdout;
-    expect(narrow).toMatch(/^AT \(UTC\) +WHAT +SINK +DETAIL\n2026-11-20\n10:00:00\.000 +listed /);
-    expect(narrow).toMatch(/^10:00:01\.515 +refused +crm +15 ms, HTTP 422,/m);
+    expect(narrow).toMatch(/^AT \(UTC\) +AFTER +WHAT +SINK +DETAIL\n2026-11-20\n10:00:00\.000 +listed /);
+    expect(narrow).toMatch(/^10:00:01\.515 +\+15 ms +refused +crm +15 ms, HTTP 422,/m);
     expect(narrow.match(/2026-11-20$/gm)).toHaveLength(1);
     expect((await install.run(['trace', '42'], { columns: 110 })).stdout).toMatch(/ refused +crm:main:42:1:/);
   });
@@ -147,8 +147,8 @@ describe('leadsync trace', () => {
   test('colours what went wrong on a terminal with colours', async () => {
     const install = await aRefusedLead();
     const { stdout } = await install.run(['trace', '42'], { columns: 120, colours: true });
-    expect(stdout).toContain('Z  \u001b[31mrefused\u001b[39m');
-    expect(stdout).toMatch(/Z {2}owed /);
+    expect(stdout).toContain('  \u001b[31mrefused\u001b[39m');
+    expect(stdout).toMatch(/Z {2} +owed /);
     expect((await install.run(['trace', '42'], { columns: 120 })).stdout).not.toContain('\u001b');
   });
 
