@@ -4,8 +4,10 @@ import { count, leadId, time } from './values.ts';
 /** State of a delivery. */
 export const DeliveryState = z.enum(['pending', 'delivered', 'dead', 'skipped']);
 
-/** State by which deliveries can be selected. A discarded delivery is a skipped one that was dead before. */
-export const SelectedState = z.enum([...DeliveryState.options, 'discarded']);
+/**
+ * State by which deliveries can be selected. An undelivered delivery is pending or dead. A discarded delivery is a skipped one that was dead before.
+ */
+export const SelectedState = z.enum(['undelivered', ...DeliveryState.options, 'discarded']);
 
 /** One attempt, or several consecutive attempts that failed in the same way. */
 export const AttemptRow = z.object({

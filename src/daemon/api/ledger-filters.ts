@@ -26,8 +26,12 @@ export function filterOf(query: DeliveryFilter & Ids): ActionFilter {
     webhookId: webhook_id,
     ids: ids && idsOf(ids),
     lead: lead === undefined ? undefined : leadIdOf(lead),
-    states: state === undefined ? undefined : [state],
+    states: state && statesOf(state),
   };
+}
+
+function statesOf(state: NonNullable<DeliveryFilter['state']>): ActionFilter['states'] {
+  return state === 'undelivered' ? ['pending', 'dead'] : [state];
 }
 
 /** Converts a filter for the leads to replay to one of the ledger. @throws RequestError if `lead` is not a lead id */

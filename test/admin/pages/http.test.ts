@@ -648,7 +648,10 @@ describe('bad input', () => {
     ['/leads?lead=9999999999999999999999', 'Id must be a number of at most 19 digits.'],
     ['/leads?since=2026-13-45', 'First seen or gone since must be an age'],
     ['/leads?since=999999w', 'First seen or gone since must be an age'],
-    ['/deliveries?state=lost', 'State must be one of pending, delivered, dead, skipped, discarded.'],
+    [
+      '/deliveries?state=lost',
+      'State must be one of undelivered, pending, delivered, dead, skipped, discarded.',
+    ],
     ['/polls?status=great', 'Status without the listing must be one of running'],
     ['/leads?since=2026-02-30', 'First seen or gone since must be an age'],
     ['/deliveries?state=dead&state=pending', 'State appears more than once.'],
@@ -1108,6 +1111,9 @@ describe('actions', () => {
     expect(html).toContain(`href="/deliveries?state=${row?.state}&amp;${reason}"`);
     expect(html).toContain(
       `href="/deliveries?sink=${row?.sinks[0]?.sink}&amp;state=${row?.state}&amp;${reason}"`,
+    );
+    expect(await (await ask('/deliveries?state=undelivered')).text()).toMatch(
+      /href="\/deliveries\?state=undelivered" aria-current="true">Not delivered \d+</,
     );
     expect(await (await ask('/deliveries')).text()).toContain('<a href="/deliveries/reasons">');
   });

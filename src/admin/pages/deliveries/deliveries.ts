@@ -1,5 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { printCount } from '../../../platform/text/human-readable.ts';
 import { DELIVERY_COLUMNS, DeliveryFilter, type DeliveryRow } from '../../contract/deliveries.ts';
 import type { Page } from '../../contract/operations.ts';
 import type { SinkOverview } from '../../contract/overview.ts';
@@ -49,7 +50,7 @@ async function listPage(
     name: 'Deliveries',
     path: '/deliveries',
     noun: 'delivery',
-    above: reasonsLink,
+    above: [views(sinks, query), reasonsLink],
     fields: fieldsFor({ sinks, sources }, query),
     schema: withOrder(DeliveryFilter),
     rows: ({ order: _, ...filter }, page) => operations.deliveries(filter, { ...page, order }),
@@ -58,6 +59,25 @@ async function listPage(
     problem: ({ input }) => (input['state'] === 'dead' ? 'deliveries_dead' : undefined),
     body: (filtered, deliveries) => body(filtered, deliveries, { sinks, now: new Date() }),
   };
+}
+
+/** Returns links to the usual views of the list: all deliveries, those that have not arrived, and dead ones; their numbers are of all sinks. */
+function views(sinks: readonly SinkOverview[], query: URLSearchParams): VNode {
+  const [pending, dead] = [sumOf(sinks, 'pending'), sumOf(sinks, 'dead')];
+  const choices = [
+    ['All', undefined, undefined],
+    ['Not delivered', 'undelivered', pending + dead],
+    ['Dead', 'dead', dead],
+  ] as const;
+  const chosen = query.get('state') || undefined;
+  return html`<nav class="periods" aria-label="Deliveries">${choices.map(
+    ([label, state, deliveries]) =>
+      html`<a class="button" href=${withQuery('/deliveries', { state })} aria-current=${state === chosen ? 'true' : undefined}>${label}${deliveries !== undefined && ` ${printCount(deliveries)}`}</a>`,
+  )}</nav>`;
+}
+
+function sumOf(sinks: readonly SinkOverview[], state: 'pending' | 'dead'): number {
+  return sinks.reduce((sum, sink) => sum + sink[state], 0);
 }
 
 function body(
@@ -95,7 +115,7 @@ function buttons(input: Filter['input'], hasDead: boolean): VNode {
   const discardAction = withQuery('/deliveries/discard', input);
   const retryable = state === undefined ? hasDead : state !== 'delivered' && state !== 'skipped';
   const all = `Retry all ${state ?? 'dead'}…`;
-  const discardable = (state === undefined || state === 'dead') && hasDead;
+  const discardable = (state === undefined || state === 'undelivered' || state === 'dead') && hasDead;
   return html`<p class="buttons selecting">
     ${may('retry') && html`<button data-needs-selection ...${dialogAttributes(action)}>Retry selected…</button>`}
     ${may('retry') && retryable && html`<button name="all" value="yes" ...${dialogAttributes(action)}>${all}</button>`}

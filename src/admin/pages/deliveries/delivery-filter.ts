@@ -3,6 +3,11 @@ import type { Overview } from '../../contract/overview.ts';
 import { type Field, filterText, type ParsedFilter, sourceField } from '../lists/filters.ts';
 import { orderFieldFor } from '../lists/sorting.ts';
 
+/** The states by which deliveries can be selected, with their labels. */
+export const stateChoices = SelectedState.options.map(
+  (state) => [state, state === 'undelivered' ? 'not delivered' : state] as const,
+);
+
 /** Returns the fields of the filter for deliveries. Their order depends on the state in `query`. */
 export function fieldsFor(
   { sinks, sources }: Pick<Overview, 'sinks' | 'sources'>,
@@ -13,7 +18,7 @@ export function fieldsFor(
     {
       name: 'state',
       label: 'State',
-      choices: SelectedState.options.map((state) => [state, state] as const),
+      choices: stateChoices,
     },
     { name: 'lead', label: 'Lead', number: true },
     sourceField(sources),

@@ -3,7 +3,7 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { z } from 'zod';
 import { countOf, printCount } from '../../../platform/text/human-readable.ts';
-import { ReplayFilter, type ReplayTotals, SelectedState } from '../../contract/deliveries.ts';
+import { ReplayFilter, type ReplayTotals } from '../../contract/deliveries.ts';
 import { RequestError } from '../../contract/request-error.ts';
 import {
   type Field,
@@ -17,6 +17,7 @@ import { leadAddress, replayAddress, sinkAddress } from '../parts/addresses.ts';
 import { IdempotentSubmit } from '../parts/idempotent-submit.ts';
 import { type AddPage, fieldsOf, type Site } from '../parts/site.ts';
 import { sourcesOf } from '../sources/source-state.ts';
+import { stateChoices } from './delivery-filter.ts';
 
 const PATH = '/replay';
 /** Maximum number of ids in the form, whose size is limited. The command line accepts more. */
@@ -84,7 +85,7 @@ async function fieldsFor(site: Site): Promise<readonly Field[]> {
     {
       name: 'state',
       label: 'State of a delivery to the sink',
-      choices: SelectedState.options.map((state) => [state, state] as const),
+      choices: stateChoices,
     },
     { name: 'reason', label: 'Reason or HTTP status of that delivery' },
   ];

@@ -28,11 +28,17 @@ export function timeline({ lead, versions, deliveries }: LeadDetail): VNode {
   // The sort is stable: entries of the same time stay in causal order (listed, owed, attempted).
   entries.sort((one, other) => Date.parse(one.at) - Date.parse(other.at));
   return html`<ol class="timeline">${entries.map(
-    ({ at, what, more, button }) => html`<li>
-      ${moment(at)}
+    ({ at, what, more, button }, place) => html`<li>
+      <div class="when">${moment(at)}${sincePrevious(at, entries[place - 1]?.at)}</div>
       <div><p>${what}</p>${more && html`<p class="more">${more}</p>`}${button}</div>
     </li>`,
   )}</ol>`;
+}
+
+/** Returns the time that passed since the entry before, because the difference of two shown times says nothing below a second. */
+function sincePrevious(at: string, previous: string | undefined): Content {
+  if (previous === undefined) return undefined;
+  return html`<small>+${printSpan(Date.parse(at) - Date.parse(previous))}</small>`;
 }
 
 function listed(

@@ -96,7 +96,7 @@ function body(detail: LeadDetail, sinks: readonly SinkOverview[], now: Date): Co
     html`<section><h2>Deliveries</h2>${table({
       name: 'Deliveries',
       columns: deliveryColumns(sinks, now),
-      rows: undeliveredFirst(deliveries),
+      rows: undeliveredFirst(deliveries, sinks),
       key: ({ delivery_id }) => `delivery-${delivery_id}`,
       empty: 'There are no deliveries: no sink was configured when the lead was first seen.',
     })}</section>`,
@@ -109,13 +109,18 @@ type Delivery = LeadDetail['deliveries'][number];
 /** States of deliveries that come first, in this order. */
 const FIRST_STATES: readonly string[] = ['dead', 'pending'];
 
-/** Returns the deliveries in their order, but dead ones first, and then those that are pending. */
-function undeliveredFirst(deliveries: readonly Delivery[]): readonly Delivery[] {
+/** Returns the deliveries in the order of their sinks, but dead ones first, and then those that are pending. Those of removed sinks come last. */
+function undeliveredFirst(
+  deliveries: readonly Delivery[],
+  sinks: readonly SinkOverview[],
+): readonly Delivery[] {
+  const places = new Map(sinks.map(({ sink }, place) => [sink, place]));
+  const place = ({ sink }: Delivery) => places.get(sink) ?? places.size;
   const rank = ({ state }: Delivery) => {
     const at = FIRST_STATES.indexOf(state);
     return at < 0 ? FIRST_STATES.length : at;
   };
-  return deliveries.toSorted((one, other) => rank(one) - rank(other));
+  return deliveries.toSorted((one, other) => rank(one) - rank(other) || place(one) - place(other));
 }
 
 function deliveryColumns(sinks: readonly SinkOverview[], now: Date): readonly Column<Delivery>[] {

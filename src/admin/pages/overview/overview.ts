@@ -36,11 +36,11 @@ function body(overview: Overview): Content {
     html`<h1>${sentence(overview)}</h1>`,
     problemList(overview),
     html`<section><h2>Sinks</h2>${sinkTable(worstFirst(overview), now)}</section>`,
+    html`<section><h2>Sources</h2>${sourceTable(overview, now)}</section>`,
     tiles(overview, now),
     html`<div class="pair">${leadsPerHour(overview)}${speedToLead(overview, now)}</div>`,
     exportSection(overview.exports, now),
     backupSection(overview.backups, now),
-    html`<section><h2>Sources</h2>${sourceTable(overview, now)}</section>`,
     html`<p class="hint version">leadsync ${overview.version}</p>`,
   ];
 }

@@ -107,7 +107,7 @@ const columns: readonly Column<PollRow>[] = [
   { label: 'Listed', of: listedIn, number: true },
   { label: 'New', of: (poll) => counted(poll, poll.leads_new), number: true },
   { label: 'Changed', of: (poll) => counted(poll, poll.leads_changed), number: true },
-  { label: 'Rejected', of: (poll) => counted(poll, poll.leads_rejected), number: true },
+  { label: 'Rejected', of: rejectedIn, number: true },
   { label: 'Size', of: ({ bytes }) => (bytes === 0 ? '–' : printBytes(bytes)), number: true },
   { label: 'HTTP', of: (poll) => poll.http_status ?? '–', number: true },
   { label: 'Error', of: ({ error }) => error && html`<bdi>${withLineBreaks(error)}</bdi>`, text: true },
@@ -135,6 +135,13 @@ function isUncounted(status: PollRow['status']): boolean {
 function counted({ status }: PollRow, count: number) {
   if (count === 0 && isUncounted(status)) return html`<span class="none">–</span>`;
   return count === 0 ? html`<span class="none">0</span>` : html`<strong>${printCount(count)}</strong>`;
+}
+
+/** Returns the number of leads that a poll rejected, as a link to those of its source. */
+function rejectedIn(poll: PollRow) {
+  const shown = counted(poll, poll.leads_rejected);
+  if (poll.leads_rejected === 0) return shown;
+  return html`<a href=${withQuery('/rejected', { source: poll.source, state: 'any' })}>${shown}</a>`;
 }
 
 function keyOf({ poll_id }: PollRow): string {
