@@ -88,7 +88,14 @@ function body(
   const { input } = filtered;
   const columns = columnsFor(sinks, filtered, now);
   const empty = emptyText(filtered, deliveries, words);
-  const rows = table({ name: 'Deliveries', columns, rows: deliveries.rows, key: keyOf, empty });
+  const rows = table({
+    name: 'Deliveries',
+    columns,
+    rows: deliveries.rows,
+    key: keyOf,
+    empty,
+    compact: true,
+  });
   if (!canSelect()) return html`<div class="rows">${rows}</div>`;
   return html`<form method="post" action=${withQuery('/deliveries/retry', input)} class="rows" data-select>
     ${deliveries.rows.length > 0 && buttons(input, mayHaveDead(input, deliveries.rows, sinks))}

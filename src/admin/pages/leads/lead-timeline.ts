@@ -37,7 +37,7 @@ export function timeline({ lead, versions, deliveries }: LeadDetail): VNode {
 
 /** Returns the time that passed since the entry before, because the difference of two shown times says nothing below a second. */
 function sincePrevious(at: string, previous: string | undefined): Content {
-  if (previous === undefined) return undefined;
+  if (previous === undefined || previous === at) return undefined;
   return html`<small>+${printSpan(Date.parse(at) - Date.parse(previous))}</small>`;
 }
 

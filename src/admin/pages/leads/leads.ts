@@ -35,6 +35,7 @@ export const addLeads: AddPage = (app, site) => {
         rows: leads.rows,
         key: keyOf,
         empty: emptyText(filtered, leads, words),
+        compact: true,
       }),
     ],
   }));

@@ -100,9 +100,10 @@ export function filterForm(
   action: string,
   fields: readonly Field[],
   { input, faults, unknown }: ParsedFilter<unknown>,
-): VNode {
+): Content {
   const filtered = Object.keys(input).length > 0 || unknown.length > 0;
-  return html`<form class="filter" method="get" action=${action} role="search" data-filter>
+  return html`<p class="show-filter"><a class="button" href="#filter">Filter…</a></p>
+  <form id="filter" class="filter" method="get" action=${action} role="search" data-filter data-set=${filtered || undefined}>
     ${filterFields(fields, { input, faults })}
     <p class="buttons">
       <button class="primary">Show</button>

@@ -47,6 +47,7 @@ function listPage(
         rows: polls.rows,
         key: keyOf,
         empty: emptyText(filtered, polls, words),
+        compact: true,
       }),
   };
 }
