@@ -56,7 +56,7 @@ export const command = defineCommand<{ json?: boolean }>({
     else for (const reason of reasonsOf(result)) surroundings.stderr.write(`${printable(reason)}\n`);
     if (!result.applied && !json)
       surroundings.stderr.write(
-        `${result.failure ? 'The file is valid, but it was not applied' : 'Nothing was changed'}: generation ${result.generation} stays in effect.\n`,
+        `${result.failure ? 'The file was not applied' : 'Nothing was changed'}: generation ${result.generation} stays in effect.\n`,
       );
     if (result.applied) return ExitCode.done;
     return result.failure ? ExitCode.notDone : ExitCode.configuration;

@@ -192,7 +192,7 @@ test('commands recognise a leadsync that waits to start', async () => {
   const { daemon } = await waiting(scene);
   expect(await scene.run('healthcheck')).toMatchObject({ code: 0, stderr: '' });
   expect(await scene.run('reload')).toMatchObject({
-    code: 78,
+    code: 1,
     stderr: expect.stringMatching(/^leadsync is still waiting to start/),
   });
   expect((await daemon.kill()).code).toBe(0);
