@@ -161,6 +161,7 @@ function jsonOf({
   sinks,
 }: Awaited<ReturnType<typeof readStatus>>): string {
   return printJson({
+    installation: config.name ?? null,
     running: context.running,
     unready: context.unready,
     config_stale: stale ?? null,

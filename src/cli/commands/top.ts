@@ -179,6 +179,7 @@ class Watch {
       : faultsNote(this.#config, this.#options, this.#surroundings);
     const given = { ...this.#context(now), columns, paint: paintFor(this.#surroundings) };
     return topFrame({
+      installation: this.#config.name,
       sources,
       sinks,
       throughput: throughputOf(attempts, ATTEMPTS, now),
@@ -210,6 +211,7 @@ class Watch {
     const context = this.#context(now);
     const throughput = throughputOf(attempts, ATTEMPTS, now);
     return {
+      installation: this.#config.name ?? null,
       running,
       unready,
       config_stale: stale ?? null,

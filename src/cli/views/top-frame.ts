@@ -15,6 +15,8 @@ import { sinkStateCell } from './tones.ts';
 
 /** The content of a frame. */
 export interface FrameContent {
+  /** The `name` of the configuration. */
+  readonly installation: string | undefined;
   readonly sources: readonly SourceView[];
   readonly sinks: readonly SinkView[];
   readonly throughput: ReadonlyMap<string, Throughput>;
@@ -24,13 +26,20 @@ export interface FrameContent {
 }
 
 /** Returns a frame as lines: the problems, the sources, the sinks. Folds sentences to the width of the terminal. */
-export function topFrame({ sources, sinks, throughput, given, unread }: FrameContent): string[] {
+export function topFrame({
+  installation,
+  sources,
+  sinks,
+  throughput,
+  given,
+  unread,
+}: FrameContent): string[] {
   const { now, running, columns, paint } = given;
   const state = running ? 'running' : paint('bad', 'NOT RUNNING');
   const note: ToneLine[] = unread ? [{ tone: 'warning', text: printable(unread) }] : [];
   const problems = [...note, ...attentionLines(sources, sinks, given)];
   return [
-    `leadsync ${version}  ${state}  ${printMoment(now)}`,
+    `leadsync ${version}  ${installation === undefined ? '' : `${printable(installation)}  `}${state}  ${printMoment(now)}`,
     '',
     ...(problems.length === 0
       ? [paint('good', 'Nothing needs attention.')]

@@ -107,7 +107,15 @@ export interface Config {
 export interface LedgerConfig
   extends Pick<
     Config,
-    'file' | 'dataDir' | 'ledgerServer' | 'minFreeBytes' | 'admin' | 'publicUrl' | 'exports' | 'backups'
+    | 'file'
+    | 'name'
+    | 'dataDir'
+    | 'ledgerServer'
+    | 'minFreeBytes'
+    | 'admin'
+    | 'publicUrl'
+    | 'exports'
+    | 'backups'
   > {
   /** `options` is present if leadsync has read all of them. */
   readonly sources: readonly (Omit<SourceConfig, 'options'> & {

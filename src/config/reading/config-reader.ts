@@ -141,6 +141,7 @@ export class ConfigReader {
       backups: this.#backupsOf(daemon),
       admin: daemon.admin.listen,
       publicUrl: daemon.admin.public_url,
+      name: daemon.name,
       adminToken: commandToken(daemon.admin) ?? this.#hiddenToken(),
     };
   }
@@ -154,10 +155,11 @@ export class ConfigReader {
     const read = <Schema extends z.ZodType>(name: string, schema: Schema) =>
       this.#validate(schema, root[name], [name]) ??
       this.#validate(schema, withoutSecrets(root[name], optionSchema(schema)), [name]);
-    const { data_dir, ledger, queue, exports, backups, admin } = daemonOptions.shape;
+    const { name, data_dir, ledger, queue, exports, backups, admin } = daemonOptions.shape;
     const dataDir = read('data_dir', data_dir);
     if (dataDir === undefined) return undefined;
     return {
+      name: read('name', name),
       data_dir: dataDir,
       ledger: read('ledger', ledger) ?? ledger.parse(undefined),
       queue: read('queue', queue) ?? queue.parse(undefined),

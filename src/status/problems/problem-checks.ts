@@ -6,8 +6,10 @@ import {
   countOf,
   isDueNow,
   printAge,
+  printAgo,
   printCount,
   printMinute,
+  printMoment,
   printMomentAndAge,
   sentence,
 } from '../../platform/text/human-readable.ts';
@@ -105,8 +107,9 @@ export function deadLeads(facts: DeadFacts, { command, now }: TextOptions): Foun
 /** Returns since when deliveries are dead, and the age of the last one if there are several. */
 function timesPart({ dead, deadSince, lastDeadAt }: DeadFacts, now: Date): string {
   if (!deadSince) return '';
-  const last = dead > 1 && lastDeadAt ? `, the last ${printAge(lastDeadAt, now)}` : '';
-  return ` since ${printMomentAndAge(deadSince, now)}${last}`;
+  const isOne = dead === 1 || !lastDeadAt || lastDeadAt.getTime() - deadSince.getTime() < 1_000;
+  const last = isOne ? '' : `, the last ${printAgo(lastDeadAt, now)}`;
+  return ` since ${printMoment(deadSince)} (${printAgo(deadSince, now)})${last}`;
 }
 
 function reasonPart(dead: number, most: DeadReason | undefined): string {

@@ -51,6 +51,22 @@ test('on a phone the order of a list can be changed, and all of its rows selecte
   await page.waitForURL('**/deliveries?state=dead&order=oldest');
 });
 
+test('on a phone the rows of a list are on the first screen, and its filter is shown when it is asked for or set', async () => {
+  const { page, go } = await openReader(browser, { context: { viewport: { width: 390, height: 740 } } });
+  const sink = page.getByRole('search').getByLabel('Sink');
+  for (const path of ['/deliveries', '/polls']) {
+    await go(path);
+    const row = await page.locator('tbody tr').first().boundingBox();
+    expect((row?.y ?? 740) + (row?.height ?? 0), path).toBeLessThanOrEqual(740);
+  }
+  await go('/deliveries');
+  expect(await sink.isVisible()).toBe(false);
+  await page.getByRole('link', { name: 'Filter…' }).click();
+  expect(await sink.isVisible()).toBe(true);
+  await go('/deliveries?sink=crm');
+  expect(await sink.isVisible()).toBe(true);
+});
+
 test('a line does not break within an option of a command', async () => {
   const { page, go, operations } = await openReader(browser, {
     context: { viewport: { width: 390, height: 740 } },

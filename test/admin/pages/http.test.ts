@@ -1113,7 +1113,7 @@ describe('actions', () => {
       `href="/deliveries?sink=${row?.sinks[0]?.sink}&amp;state=${row?.state}&amp;${reason}"`,
     );
     expect(await (await ask('/deliveries?state=undelivered')).text()).toMatch(
-      /href="\/deliveries\?state=undelivered" aria-current="true">Not delivered \d+</,
+      /href="\/deliveries\?state=undelivered" aria-current="true">Undelivered \d+</,
     );
     expect(await (await ask('/deliveries')).text()).toContain('<a href="/deliveries/reasons">');
   });

@@ -34,7 +34,7 @@ describe('leadsync status', () => {
     expect(stdout).toMatch(/^crm +webhook +has dead +2 +0 +1 +0 /m);
     expect(stdout).toMatch(/^drop +csv +healthy +0 +3 +0 +0 /m);
     expect(stdout).toMatch(
-      /^crm: 1 dead delivery since \S+Z \(\d+ \w+ ago\): The CRM refuses the lead \(422\)\.\n {2}`leadsync deliveries --sink crm --state dead` shows why/m,
+      /^crm: 1 dead delivery since \S+Z \(just now\): The CRM refuses the lead \(422\)\.\n {2}`leadsync deliveries --sink crm --state dead` shows why/m,
     );
     expect(stdout).toContain('leadsync retry --sink crm --state dead');
   });
@@ -601,6 +601,7 @@ describe('leadsync status', () => {
     const ledger = await install.listed(1, 2);
     await ledger.pause('crm', 'moving house');
     expect(await install.json('status')).toEqual({
+      installation: null,
       running: false,
       unready: [],
       healthy: false,

@@ -69,6 +69,16 @@ describe('leadsync top --once', () => {
     expect(stdout).toMatch(/^drop +healthy +2 +10 s +0 +0 +0 +- +-$/m);
   });
 
+  test('names the installation, also in JSON', async () => {
+    const install = new Install().running();
+    await install.listed(1);
+    expect(await install.json('top', '--once')).toMatchObject({ installation: null });
+    install.configure({ name: 'north' });
+    expect((await install.run(['top', '--once'])).stdout).toMatch(/^leadsync \S+ {2}north {2}running /);
+    expect(await install.json('top', '--once')).toMatchObject({ installation: 'north' });
+    expect(await install.json('status')).toMatchObject({ installation: 'north' });
+  });
+
   test('prints the same for programs with --json', async () => {
     const install = new Install().running();
     const ledger = await install.recorded([1, 2].map((id, at) => newLead(install, id, at)));

@@ -153,7 +153,7 @@ describe('colours', () => {
     expect(written).toContain(`${yellow}drop has been paused`);
     expect(written).toContain(`${yellow}paused${end}`);
     expect(written).toContain(`${red}2${end}`);
-    expect(text).toMatch(/^crm {3}webhook {2}healthy {10}0 {8}0 {5}2 /m);
+    expect(text).toMatch(/^crm {3}webhook {2}has dead {10}0 {8}0 {5}2 /m);
   });
 
   test.each([{ TERM: 'xterm-256color', NO_COLOR: '1' }, { TERM: 'dumb' }])(

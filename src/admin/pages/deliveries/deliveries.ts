@@ -66,7 +66,7 @@ function views(sinks: readonly SinkOverview[], query: URLSearchParams): VNode {
   const [pending, dead] = [sumOf(sinks, 'pending'), sumOf(sinks, 'dead')];
   const choices = [
     ['All', undefined, undefined],
-    ['Not delivered', 'undelivered', pending + dead],
+    ['Undelivered', 'undelivered', pending + dead],
     ['Dead', 'dead', dead],
   ] as const;
   const chosen = query.get('state') || undefined;

@@ -4,9 +4,7 @@ import { type Field, filterText, type ParsedFilter, sourceField } from '../lists
 import { orderFieldFor } from '../lists/sorting.ts';
 
 /** The states by which deliveries can be selected, with their labels. */
-export const stateChoices = SelectedState.options.map(
-  (state) => [state, state === 'undelivered' ? 'not delivered' : state] as const,
-);
+export const stateChoices = SelectedState.options.map((state) => [state, state] as const);
 
 /** Returns the fields of the filter for deliveries. Their order depends on the state in `query`. */
 export function fieldsFor(

@@ -1,18 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
-import { countOf, printCount } from '../../../platform/text/human-readable.ts';
+import { countOf } from '../../../platform/text/human-readable.ts';
 import { DeliveryFilter } from '../../contract/deliveries.ts';
 import { MAX_NOTE } from '../../contract/operations.ts';
 import type { SinkOverview } from '../../contract/overview.ts';
 import { countText } from '../lists/count-text.ts';
 import { queryOf, readFilter } from '../lists/filters.ts';
 import { withQuery } from '../parts/addresses.ts';
-import { markup } from '../parts/markup.ts';
 import { fieldsOf, type Site } from '../parts/site.ts';
+import { listOfParts, partsOf } from './dead-parts.ts';
 import { fieldsFor, scopeText } from './delivery-filter.ts';
-
-/** Maximum number of reasons that the question names. */
-const MAX_REASONS = 5;
 
 /** Asks for a note, then discards the selected deliveries, or all dead ones that match the filter in the address. */
 export async function discard(
@@ -67,28 +64,6 @@ function sinksOf(selected: readonly string[], sinks: readonly SinkOverview[]): s
   return isKnown ? `${names.length === 1 ? 'Sink' : 'Sinks'}: ${names.join(', ')}. ` : '';
 }
 
-/**
- * Returns the numbers of dead deliveries by sink or, with a filter by sink, by reason. Returns nothing for a filter by anything else, because those
- * would have to be counted.
- */
-async function partsOf(
-  { operations }: Site,
-  { sink, state: _, ...others }: DeliveryFilter,
-  sinks: readonly SinkOverview[],
-): Promise<readonly string[]> {
-  if (Object.values(others).some((value) => value !== undefined)) return [];
-  if (sink === undefined)
-    return sinks.filter(({ dead }) => dead > 0).map((one) => `${one.sink}: ${printCount(one.dead)}`);
-  const detail = await operations.sink(sink, '1h');
-  const reasons = (detail?.reasons ?? []).filter(({ state }) => state === 'dead');
-  const more = reasons.length - MAX_REASONS;
-  return [
-    ...reasons.slice(0, MAX_REASONS).map(({ reason, deliveries }) => `${printCount(deliveries)}: ${reason}`),
-    ...(more > 0 ? [countOf(more, 'more reason')] : []),
-    ...(detail?.reasons_complete === false ? ['Only the last 5,000 are counted here.'] : []),
-  ];
-}
-
 interface Asked {
   readonly count: number;
   readonly scope: string;
@@ -103,7 +78,7 @@ function discardAsk(words: string, { count, scope, parts }: Asked) {
     title,
     question: `Discard ${words}?`,
     consequences: html`<p>${scope}Dead deliveries become skipped and no longer count as dead. Others stay as they are. A retry can bring them back, until <code>retention</code> removes their content.</p>
-      ${parts.length > 0 && html`<ul>${parts.map((part) => html`<li><bdi>${markup(part)}</bdi></li>`)}</ul>`}`,
+      ${listOfParts(parts)}`,
     confirmLabel: `Discard ${words}`,
     form: html`<p class="field"><label for="note">Note (required; shown as the reason; write no personal data)</label>
       <input id="note" name="note" required maxlength=${MAX_NOTE} autocomplete="off" autofocus /></p>`,

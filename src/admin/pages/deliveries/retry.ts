@@ -9,6 +9,7 @@ import { withQuery } from '../parts/addresses.ts';
 import type { Content } from '../parts/content.ts';
 import { fieldsOf, type Site } from '../parts/site.ts';
 import { moment } from '../parts/time-element.ts';
+import { listOfParts, partsOf } from './dead-parts.ts';
 import { fieldsFor, scopeText } from './delivery-filter.ts';
 
 /** Asks first, then retries the selected deliveries, or all that match the filter in the address. */
@@ -79,7 +80,8 @@ async function retryMatching(
   const fields = fieldsOf(request);
   if (!fields.has('all'))
     return site.done(reply, back, { kind: 'bad', text: 'Nothing was retried: no row is selected.' });
-  const filterFields = fieldsFor(await site.operations.overview(), query);
+  const { sinks, sources } = await site.operations.overview();
+  const filterFields = fieldsFor({ sinks, sources }, query);
   const filtered = readFilter(query, filterFields, DeliveryFilter, new Date());
   const { filter } = filtered;
   if (filter === undefined)
@@ -89,16 +91,23 @@ async function retryMatching(
   const counted = await site.operations.countDeliveries(selection);
   const words = countText(counted, `${selection.state} delivery`);
   const scope = scopeText(filterFields, filtered);
+  const parts = selection.state === 'dead' ? await partsOf(site, filter, sinks) : [];
   return site.confirm(request, reply, {
-    ...retryAsk(words, back, { count: counted.count, scope }),
+    ...retryAsk(words, back, { count: counted.count, scope, parts }),
     fields: [['all', 'yes']],
   });
+}
+
+interface Asked {
+  readonly count: number;
+  readonly scope: string;
+  readonly parts: readonly string[];
 }
 
 function retryAsk(
   words: string,
   back: string,
-  { count, scope }: { readonly count: number; readonly scope: string } = { count: 1, scope: '' },
+  { count, scope, parts }: Asked = { count: 1, scope: '', parts: [] },
 ) {
   if (count === 0)
     return {
@@ -107,7 +116,8 @@ function retryAsk(
       consequences: `The filter matches ${words}.`,
       back,
     };
-  const consequences = `${scope}They are due immediately. A receiver recognises a repeat by the idempotency key, which changes only with the mapping. Deliveries to a held or paused sink still wait.`;
+  const consequences = html`<p>${scope}They are due immediately. A receiver recognises a repeat by the idempotency key, which changes only with the mapping. Deliveries to a held or paused sink still wait.</p>
+    ${listOfParts(parts)}`;
   return {
     title: 'Retry deliveries',
     question: `Retry ${words}?`,
