@@ -8,7 +8,7 @@ export function auditFile(folder: string): string {
   return join(folder, 'audit.jsonl');
 }
 
-/** Returns the paths of all files that a data directory may have, newest first. */
+/** Returns the paths of the audit log's current file and of all rotated files that may exist, newest first. */
 export function auditFiles(folder: string): readonly string[] {
   const file = auditFile(folder);
   return [file, ...Array.from({ length: MAX_ROTATED_FILES }, (_, n) => `${file}.${n + 1}`)];

@@ -7,7 +7,7 @@ import { type RowSource, sendRows } from '../http/send-rows.ts';
 export const HAS_CSV = 'With `Accept: text/csv`, returns all rows that match as a CSV file, without paging.';
 
 /**
- * Returns the page of a list or, if the client accepts only CSV, sends all rows as a CSV file: those of the download of the pages.
+ * Returns the page of a list or, if the client accepts only CSV, sends all rows as a CSV file, like the download on the page.
  * @throws RequestError if the client requests a page of a CSV file, which has no place for a cursor
  */
 export async function listed<Row extends object>(

@@ -7,7 +7,7 @@ import {
 import type { PostgresAccess } from '../database/postgres-access.ts';
 import { statement } from '../database/statement.ts';
 
-/** Makes one row of the rows that a sink's batches of ten minutes have added, for each sink and ten minutes. Removes those that are too old. */
+/** Combines the rows that batches have added for a sink and a period of ten minutes into one row. Deletes rows older than `KEPT_MS`. */
 export async function addUpActivity(access: PostgresAccess): Promise<void> {
   await access.write((tx) => tx.run(REMOVE_OLD, [tx.now - KEPT_MS]));
   for (const { sink_no, from_at } of await access.ask((tx) => tx.rows(SEVERAL)))

@@ -28,9 +28,10 @@ export interface JudgedBatch extends EndedBatch {
 }
 
 /**
- * Judges attempts of a sink as if each had ended after the one before it. Locks the sink's row only if they change the sink's health: if all leads
- * got through at a sink that works, the row stays as it is for a second, and many processes settle at once. It is then as if the attempts had ended
- * before whatever changes the row at the same time. Returns whether the health has to be written.
+ * Judges the attempts of a sink in order, as if each had ended after the one before it. Returns the judged batches, and whether the
+ * caller has to write the sink's health. Locks the sink's row only if the health changes. While a working sink accepts every lead, that is at
+ * most once a second, so many processes can settle in parallel. Attempts judged without the lock count as earlier than a concurrent change of
+ * the row.
  */
 export async function judgeBatches(
   tx: Transaction,

@@ -11,7 +11,7 @@ export interface LeadRow {
   erased_no: number | null;
 }
 
-/** A content that was rejected before. */
+/** Content of a lead that was rejected before. */
 export interface RejectedRow {
   hash: string;
   /** Whether its text was erased. */

@@ -372,7 +372,7 @@ describe('One lead', () => {
     expect((await cells())[5]).toBe('–');
   });
 
-  test('keeps its data to itself until somebody asks, which is written down', async () => {
+  test('masks its data until a user reveals it, which the audit log records', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/leads/main/48196');
     expect(await page.content()).not.toContain('Ada Example');
