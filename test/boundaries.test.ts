@@ -215,7 +215,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'attempt-parts.ts',
       'lead-event.ts',
       'lead-message.ts',
-      'destination.ts',
+      'destination-parts.ts',
       'test-batch.ts',
     ],
     because: 'sinks/ is the contract and the registry; it must not know queues, attempts or the ledger.',

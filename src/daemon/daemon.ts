@@ -248,8 +248,8 @@ export class Daemon {
 
   async #busy(): Promise<boolean> {
     const { ledger } = this.#parts;
-    const activities = await Promise.all(enabledSinks(this.config).map(({ name }) => ledger.activity(name)));
-    return activities.some(({ inFlight, due }) => inFlight > 0 || due);
+    const work = await Promise.all(enabledSinks(this.config).map(({ name }) => ledger.workOf(name)));
+    return work.some(({ inFlight, due }) => inFlight > 0 || due);
   }
 
   /** Returns the number of pending deliveries to the enabled sinks. */

@@ -195,7 +195,7 @@ function deliveringOf(
       return loaded && { batch: loaded.batch, leasedForMs: loaded.leasedForMs, sinceLease };
     },
     unbegunBatches: (sink) => access.read((tx) => claiming.unbegunBatches(tx, sink)),
-    activity: (sink) => access.read((tx) => claiming.activity(tx, sink)),
+    workOf: (sink) => access.read((tx) => claiming.workOf(tx, sink)),
     settle: (ref, attempt) => access.trackRecovery(settlements.run({ ref, attempt })),
     holders: () => access.read(settling.holders),
     release: (ref, mayHaveArrived) => access.write((tx) => settling.release(tx, ref, holder, mayHaveArrived)),

@@ -42,7 +42,7 @@ export function deliveringOf(
         for (const ref of refs) settling.undoBegin(ref);
       }),
     unbegunBatches: (sink) => access.read(() => claiming.unbegunBatches(sink)),
-    activity: (sink) => access.read(() => claiming.activity(sink)),
+    workOf: (sink) => access.read(() => claiming.workOf(sink)),
     settle: (ref, attempt) => access.trackRecovery(() => access.commit(() => settling.settle(ref, attempt))),
     holders: () => access.read(() => settling.holders()),
     release: (ref, mayHaveArrived) => access.write(() => settling.release(ref, holder, mayHaveArrived)),

@@ -8,8 +8,8 @@ import { Comparing } from './queries/comparing.ts';
 import { databaseStats } from './queries/database-stats.ts';
 import { DeliveryList } from './queries/delivery-list.ts';
 import { FindLeads } from './queries/find-leads.ts';
-import { History } from './queries/history.ts';
 import { LeadTrace } from './queries/lead-trace.ts';
+import { MirrorQueries } from './queries/mirror-queries.ts';
 import { newestContents } from './queries/newest-contents.ts';
 import { RejectedList } from './queries/rejected-list.ts';
 import { SinkActivityQueries } from './queries/sink-activity-queries.ts';
@@ -27,7 +27,7 @@ export function queriesOf(db: Database.Database, access: LedgerAccess, rows: Sin
   const vitals = new AlertQueries(db, status);
   const upcoming = new UpcomingDeliveries(db);
   const changes = new ChangeFeed(db);
-  const history = new History(db);
+  const mirrored = new MirrorQueries(db);
   const comparing = new Comparing(db);
   return {
     backlog: () => access.read(() => status.backlog()),
@@ -50,10 +50,10 @@ export function queriesOf(db: Database.Database, access: LedgerAccess, rows: Sin
     recentAttempts: (limit) => access.read(() => changes.recentAttempts(limit)),
     lastPolls: (limit) => access.read(() => lastPolls(db, limit)),
     databaseStats: () => access.read(() => databaseStats(db)),
-    historyAfter: (table, no, limit) => access.read(() => history.after(table, no, limit)),
-    historyNow: (table, numbers) => access.read(() => history.now(table, numbers)),
-    broughtBack: (after, since, limit) => access.read(() => history.broughtBack(after, since, limit)),
-    overview: () => access.read(() => history.overview()),
+    historyAfter: (table, no, limit) => access.read(() => mirrored.after(table, no, limit)),
+    historyNow: (table, numbers) => access.read(() => mirrored.now(table, numbers)),
+    broughtBack: (after, since, limit) => access.read(() => mirrored.broughtBack(after, since, limit)),
+    overview: () => access.read(() => mirrored.overview()),
     leadsAtSink: (sink, leads) => access.read(() => comparing.states(sink, leads)),
     deliveredLeads: (sink, except, after, limit) =>
       access.read(() => comparing.delivered(sink, except, after, limit)),

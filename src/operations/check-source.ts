@@ -5,7 +5,7 @@ import type { Clock, Random } from '../platform/time/clock.ts';
 import { type Source, SourceError } from '../source/contract/source.ts';
 import { openSource } from '../source/http-source.ts';
 import type { Event } from '../telemetry/events.ts';
-import { requireOrigin } from './require-origin.ts';
+import { requireSameOrigin } from './require-same-origin.ts';
 
 /** What the checks work with. */
 export interface CheckParts {
@@ -34,7 +34,7 @@ export async function checkSource(
   const source = openSource(name, options, { clock, random, dataDir, tokenKey, emit, trial: true });
   try {
     const listing = await readListing(source, signal);
-    requireOrigin(source, (await last)?.sources.find((known) => known.name === name)?.origin);
+    requireSameOrigin(source, (await last)?.sources.find((known) => known.name === name)?.origin);
     const found = isTokenNew
       ? `Got a token and read ${listing.read}`
       : `The login's token works: leadsync read ${listing.read} client_secret was not tested; leadsync needs it when that token expires.`;

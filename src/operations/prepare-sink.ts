@@ -1,7 +1,7 @@
 import type { Config } from '../config/contract/config.ts';
 import { columnsOfDefinition } from '../mapping/map-delivery.ts';
 import type { Clock } from '../platform/time/clock.ts';
-import type { DestinationField, MissingPart } from '../sinks/destination.ts';
+import type { DestinationField, MissingPart } from '../sinks/destination-parts.ts';
 import type { Sink } from '../sinks/sink.ts';
 import { openSink } from './opening/open-sinks.ts';
 

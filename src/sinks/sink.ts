@@ -3,7 +3,7 @@ import type { MappedColumn } from '../leads/mapped-fields.ts';
 import type { DestinationRecord, Outcome } from '../leads/outcome.ts';
 import type { LeadKey, Person, Subject } from '../leads/person.ts';
 import type { Quota } from '../leads/quota.ts';
-import type { DestinationField, MissingPart } from './destination.ts';
+import type { DestinationField, MissingPart } from './destination-parts.ts';
 import type { Mirror } from './mirror.ts';
 
 /** A configured, named sink. Its constructor opens no connection; the first use does. */

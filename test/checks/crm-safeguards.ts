@@ -132,7 +132,7 @@ export const crmSafeguards: readonly Safeguard[] = [
   {
     name: 'leadsync makes no contact for a lead whose deal HubSpot has',
     without: 'a contact that people have merged or deleted is made again by a repeat',
-    file: 'src/sinks/hubspot/contact-of-person.ts',
+    file: 'src/sinks/hubspot/contact-values.ts',
     text: 'isNew: own.some(({ mayCreate, existing }) => mayCreate && existing === undefined),',
     instead: 'isNew: own.some(({ mayCreate }) => mayCreate),',
     tests: ['test/sinks/hubspot/persons.test.ts'],
@@ -140,7 +140,7 @@ export const crmSafeguards: readonly Safeguard[] = [
   {
     name: 'the lifecycle stage of a known contact in HubSpot stays',
     without: 'an enquiry of a customer makes a lead of the customer again',
-    file: 'src/sinks/hubspot/contact-of-person.ts',
+    file: 'src/sinks/hubspot/contact-values.ts',
     text: 'if (after[STAGE]) delete wanted[STAGE];',
     instead: '',
     tests: ['test/sinks/hubspot/persons.test.ts'],

@@ -263,7 +263,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'an element that is not JSON ends the listing unless its end is known',
     without: 'a missing quote hides the leads behind it, and the listing counts as complete',
-    file: 'src/source/listing/listed-item.ts',
+    file: 'src/source/listing/listed-element.ts',
     text: 'parsed === undefined && !hasKnownEnd(bytes)',
     instead: 'bytes.length === 0 && !hasKnownEnd(bytes)',
     tests: ['test/source/damaged-listing.test.ts'],
@@ -272,7 +272,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     name: 'an element that is nested too deeply ends the listing unless its end is known',
     without:
       'two stray quotes around a text with 101 brackets hide the leads between them, and the listing counts as complete',
-    file: 'src/source/listing/listed-item.ts',
+    file: 'src/source/listing/listed-element.ts',
     text: 'if (parse(raw) === undefined && !hasKnownEnd(bytes))',
     instead: 'if (raw === undefined && !hasKnownEnd(bytes))',
     tests: ['test/source/damaged-listing.test.ts'],
@@ -281,7 +281,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     name: 'an element that is too large ends the listing unless its end is known',
     without:
       'two stray quotes hide the leads between them if these exceed max_lead_size together, and the listing counts as complete',
-    file: 'src/source/listing/listed-item.ts',
+    file: 'src/source/listing/listed-element.ts',
     text: 'if (!hasKnownEnd)',
     instead: 'if (size < 0)',
     tests: ['test/source/damaged-listing.test.ts'],

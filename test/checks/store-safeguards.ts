@@ -16,7 +16,7 @@ export const storeSafeguards: readonly Safeguard[] = [
     file: 'src/sinks/postgres/mirror/write-versions.ts',
     text: 'WHERE ${condition} OFFSET 0) found',
     instead: 'WHERE ${condition}) found',
-    tests: ['test/sinks/postgres/mirror/mirrored-rows.test.ts'],
+    tests: ['test/sinks/postgres/mirror/stored-rows.test.ts'],
   },
   {
     name: 'a changed lead reads only its own deliveries',

@@ -34,9 +34,9 @@ it('a claim that finds too little after the floor looks at the start', async () 
   await on.list(ids(1, 4));
   expect(await claimOne(on)).toBe(1n);
   await makeDueEarlier(store, 4);
-  expect((await on.ledger.activity('crm')).due).toBe(true);
+  expect((await on.ledger.workOf('crm')).due).toBe(true);
   expect((await on.claim('crm')).refs).toHaveLength(3);
-  expect((await on.ledger.activity('crm')).due).toBe(false);
+  expect((await on.ledger.workOf('crm')).due).toBe(false);
 });
 
 it('a claim that fails leaves what it would have taken to the next one', async () => {

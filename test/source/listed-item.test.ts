@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readLead } from '../../src/leads/lead.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import { isDateTime } from '../../src/source/listing/lead-shape.ts';
-import { listedElement } from '../../src/source/listing/listed-item.ts';
+import { listedElement } from '../../src/source/listing/listed-element.ts';
 import { Splitter } from '../../src/source/listing/splitter.ts';
 import { brokenLeads, unusualLeads } from '../stub/odd-leads.ts';
 import { aLead } from '../support/scene/a-lead.ts';

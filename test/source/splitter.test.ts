@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import { SourceError } from '../../src/source/contract/source.ts';
-import { listedElement } from '../../src/source/listing/listed-item.ts';
+import { listedElement } from '../../src/source/listing/listed-element.ts';
 import { Splitter } from '../../src/source/listing/splitter.ts';
 import { aLead } from '../support/scene/a-lead.ts';
 

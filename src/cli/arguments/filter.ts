@@ -6,7 +6,7 @@ import { MOMENT_FORMS } from '../../platform/time/parse-moment.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import type { Surroundings } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { readMoment } from './moment-option.ts';
+import { readMoment } from './read-moment.ts';
 
 /** The options with which commands select deliveries or leads. */
 export interface FilterOptions {

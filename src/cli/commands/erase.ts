@@ -1,4 +1,3 @@
-import type { Certificate } from '../../operations/erasure/certificate.ts';
 import {
   erase as eraseEverywhere,
   type PersonToErase,
@@ -7,7 +6,6 @@ import {
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { countOf } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
-import type { KeptRecord } from '../../sinks/sink.ts';
 import { requireName, sourceNames } from '../arguments/names.ts';
 import { subjectOf } from '../arguments/subject.ts';
 import { defineCommand } from '../shell/command.ts';
@@ -15,6 +13,7 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { recordAction } from '../shell/record-action.ts';
+import { certificateJson, certificateText } from '../views/erasure-text.ts';
 
 interface Options {
   readonly source?: string;
@@ -100,44 +99,4 @@ function unconfirmed(person: PersonToErase): CommandFailure {
     `Nothing was erased. This command would erase: ${namesOf(person)}.${unaskedSinks(person.unasked)}`,
     'Erasing cannot be undone. To erase, run the same command with --yes.',
   );
-}
-
-function certificateText({ at, leads, erased, places }: Certificate): string {
-  const { versions, rejected, attempts, skipped } = erased;
-  const lines = [
-    `Erased at ${at.toISOString()}:`,
-    ...leads.map(({ source, leadId }) => `  lead ${printable(source)} ${leadId}`),
-    `  ${countOf(versions, 'lead version')} and ${countOf(rejected, 'rejected lead')} emptied, ${countOf(attempts, 'answer')} removed, ${countOf(skipped, 'delivery')} skipped`,
-    '',
-    ...places.flatMap(({ place, type, reached, what, files, kept }) => [
-      `${reached ? 'reached    ' : 'NOT REACHED'}  ${printable(place)}${type === place ? '' : ` (${type})`}: ${printable(what)}`,
-      ...(files ?? []).map((file) => `               ${printable(file)}`),
-      ...(kept ?? []).map((record) => `               ${printable(keptText(record))}`),
-    ]),
-    '',
-    "Not searched: files from leadsync export, backups of the ledger and of databases, PostgreSQL's WAL and free space, MySQL's binary log and free space, logs of receivers, copies made by others.",
-  ];
-  return `${lines.join('\n')}\n`;
-}
-
-function keptText({ object, id, url, why }: KeptRecord): string {
-  return `${object} ${id}${url === undefined ? '' : ` (${url})`}: ${why}`;
-}
-
-function certificateJson({ at, leads, rejected, erased, places }: Certificate) {
-  return {
-    at,
-    leads: leads.map(({ source, leadId }) => ({ source, id: String(leadId) })),
-    rejected_leads: rejected,
-    erased,
-    places: places.map(({ files, kept, ...place }) => ({ ...place, files: files ?? [], kept: kept ?? [] })),
-    not_looked_at: [
-      'files of leadsync export',
-      'backups',
-      "PostgreSQL's WAL and free space",
-      "MySQL's binary log and free space",
-      'logs of receivers',
-      'copies made by others',
-    ],
-  };
 }

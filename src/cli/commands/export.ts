@@ -11,7 +11,7 @@ import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { didYouMean } from '../../platform/text/suggest.ts';
 import { MOMENT_FORMS } from '../../platform/time/parse-moment.ts';
-import { readMoment } from '../arguments/moment-option.ts';
+import { readMoment } from '../arguments/read-moment.ts';
 import { makeScheduled } from '../run-scheduled-export.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

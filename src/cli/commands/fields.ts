@@ -1,7 +1,7 @@
 import { fieldsOfDestination } from '../../operations/prepare-sink.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
-import type { DestinationField } from '../../sinks/destination.ts';
+import type { DestinationField } from '../../sinks/destination-parts.ts';
 import { SinkUnavailable } from '../../sinks/sink-unavailable.ts';
 import { requireSink } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';

@@ -1,7 +1,7 @@
 import { withMissingParts } from '../../operations/prepare-sink.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printableLines, printJson } from '../../platform/text/printable.ts';
-import type { MissingPart } from '../../sinks/destination.ts';
+import type { MissingPart } from '../../sinks/destination-parts.ts';
 import { SinkUnavailable } from '../../sinks/sink-unavailable.ts';
 import { requireSink } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';

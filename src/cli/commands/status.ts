@@ -27,7 +27,7 @@ import {
 } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { explainFailure } from '../shell/explain-failure.ts';
-import { checkReport, unknownReport } from '../views/check-report.ts';
+import { monitorReport, unknownReport } from '../views/monitor-report.ts';
 import { sinkReport } from '../views/sink-report.ts';
 import { type ReportContext, statusReport } from '../views/status-report.ts';
 
@@ -107,7 +107,7 @@ async function showSink(
 /** Prints the state for a monitor and returns the matching exit code, even if the ledger or the configuration cannot be read. */
 async function check(options: Options & GlobalOptions, surroundings: Surroundings): Promise<number> {
   const report = await readStatus(options, surroundings).then(
-    ({ sources, sinks, context }) => checkReport(findProblems(sources, sinks, context), context.faults),
+    ({ sources, sinks, context }) => monitorReport(findProblems(sources, sinks, context), context.faults),
     (error) => unknownReport(explainFailure(error).message),
   );
   surroundings.stdout.write(report.text);

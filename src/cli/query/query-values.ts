@@ -2,7 +2,7 @@ import type { Parameter, Query } from '../../catalog/query.ts';
 import type { QueryValue, QueryValues } from '../../ledger/contract/ledger-tables.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { readLeadId } from '../arguments/filter.ts';
-import { isAge, readMoment } from '../arguments/moment-option.ts';
+import { isAge, readMoment } from '../arguments/read-moment.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 

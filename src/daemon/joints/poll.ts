@@ -4,7 +4,7 @@ import { hasShrunk } from '../../leads/poll-result.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { LedgerPolling, PollSummary } from '../../ledger/contract/ledger-polling.ts';
 import type { PollId } from '../../ledger/contract/status-rows.ts';
-import { requireOrigin } from '../../operations/require-origin.ts';
+import { requireSameOrigin } from '../../operations/require-same-origin.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { type ChangedListing, type Source, SourceError } from '../../source/contract/source.ts';
@@ -78,7 +78,7 @@ export async function poll(parts: PollParts, signal: AbortSignal): Promise<PollF
   try {
     id = await ledger.startPoll(source.name);
     emit({ type: 'poll-started', source: source.name, poll: id });
-    requireOrigin(source, await ledger.recordOrigin(source.name, source.origin));
+    requireSameOrigin(source, await ledger.recordOrigin(source.name, source.origin));
     const listing = await source.list(await ledger.listingMark(source.name), reading.signal);
     if (listing.kind === 'changed') await record(parts, id, { listing, reading }, progress);
     const end = endOf(listing);

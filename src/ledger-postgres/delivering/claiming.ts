@@ -226,7 +226,7 @@ export class Claiming {
     return rows.map((row) => ({ sink: name, batch: batchId(row.batch_no), lease: row.lease }));
   }
 
-  async activity(tx: Transaction, name: string): Promise<{ inFlight: number; due: boolean }> {
+  async workOf(tx: Transaction, name: string): Promise<{ inFlight: number; due: boolean }> {
     const sink = await findSink(tx, name);
     if (!sink) return { inFlight: 0, due: false };
     const inFlight = await leasedOf(tx, sink);

@@ -50,7 +50,7 @@ export interface LedgerDelivering {
    * Returns the number of a sink's batches in flight, and whether other deliveries are due. `due` does not depend on whether the window has
    * room for another batch, but is false while the sink is paused, held or not configured.
    */
-  activity(sink: string): Promise<{ readonly inFlight: number; readonly due: boolean }>;
+  workOf(sink: string): Promise<{ readonly inFlight: number; readonly due: boolean }>;
   /**
    * Begins the one attempt that a lease allows, and returns the batch. The lease then lasts `leaseMs`. Returns undefined if there is
    * nothing to attempt: the lease is no longer current or was used before, all deliveries of the batch are settled, or the sink was paused

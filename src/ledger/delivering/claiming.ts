@@ -202,7 +202,7 @@ export class Claiming {
     return rows.map((row) => ({ sink: name, batch: batchId(row.batch_no), lease: row.lease }));
   }
 
-  activity(name: string): { inFlight: number; due: boolean } {
+  workOf(name: string): { inFlight: number; due: boolean } {
     const sink = this.#rows.get(name);
     if (!sink) return { inFlight: 0, due: false };
     const now = this.#clock.now().getTime();

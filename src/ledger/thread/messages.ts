@@ -9,7 +9,7 @@ export type EngineMethod = Exclude<keyof LedgerEngine, LocalMember>;
 
 /** The methods that the proxy calls by message. A record instead of an array, so that the compiler reports a missing method. */
 const METHODS: Readonly<Record<EngineMethod, true>> = {
-  activity: true,
+  workOf: true,
   databaseStats: true,
   backfill: true,
   backlog: true,

@@ -1,6 +1,6 @@
 import { type MappedColumn, mappedText } from '../../leads/mapped-fields.ts';
 import { didYouMean } from '../../platform/text/suggest.ts';
-import type { DestinationField, MissingPart } from '../destination.ts';
+import type { DestinationField, MissingPart } from '../destination-parts.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 
 /** Verifies that a destination lacks nothing that leadsync needs there. @throws SinkUnavailable that names what is missing */

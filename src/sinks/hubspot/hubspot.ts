@@ -10,7 +10,7 @@ import { KeyedMutex } from '../crm/keyed-mutex.ts';
 import { keyText } from '../crm/lead-key.ts';
 import { StoredParts } from '../crm/stored-parts.ts';
 import { makeAndDelete, notTaken } from '../crm/test-records.ts';
-import type { DestinationField, MissingPart } from '../destination.ts';
+import type { DestinationField, MissingPart } from '../destination-parts.ts';
 import { type CallLimits, withoutLease } from '../http/api-server.ts';
 import {
   type AttemptUnderWay,

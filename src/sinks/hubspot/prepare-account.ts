@@ -1,6 +1,6 @@
 import type { MappedColumn, MappedType } from '../../leads/mapped-fields.ts';
 import { curlCommand } from '../crm/curl-command.ts';
-import type { DestinationField, MissingPart } from '../destination.ts';
+import type { DestinationField, MissingPart } from '../destination-parts.ts';
 import type { CallLimits } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { KEY, PREFIXES, URL_PROPERTY } from './enquiry.ts';

@@ -1,7 +1,7 @@
 import type { Overwrite } from '../crm/overwrite.ts';
 import type { CallLimits } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
-import { contactAfter, type Person, personsOf, remarkOn } from './contact-of-person.ts';
+import { contactAfter, type Person, personsOf, remarkOn } from './contact-values.ts';
 import { type Enquiry, KEY, namesOf } from './enquiry.ts';
 import type { HubSpotApi } from './hubspot-api.ts';
 import type { RecordFault } from './judge-fault.ts';

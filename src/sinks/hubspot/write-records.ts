@@ -3,7 +3,7 @@ import type { DestinationRecord } from '../../leads/outcome.ts';
 import { deliveredAs } from '../crm/batch-leads.ts';
 import { changesOf, type Overwrite, overwriteOf } from '../crm/overwrite.ts';
 import type { CallLimits } from '../http/api-server.ts';
-import { remarkOn } from './contact-of-person.ts';
+import { remarkOn } from './contact-values.ts';
 import { type Enquiry, KEY, namesOf, PREFIXES } from './enquiry.ts';
 import type { HubSpotApi, ObjectName, Written } from './hubspot-api.ts';
 import type { RecordFault } from './judge-fault.ts';

@@ -5,7 +5,7 @@ import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import type { LeadKey, Person, Subject } from '../../leads/person.ts';
 import { secret } from '../../platform/options/option-types.ts';
 import { attemptParts } from '../attempt-parts.ts';
-import type { DestinationField, MissingPart } from '../destination.ts';
+import type { DestinationField, MissingPart } from '../destination-parts.ts';
 import {
   type AttemptUnderWay,
   type Preview,

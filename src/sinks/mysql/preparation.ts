@@ -1,6 +1,6 @@
 import type { Batch } from '../../leads/delivery.ts';
 import type { MappedColumn } from '../../leads/mapped-fields.ts';
-import type { MissingPart } from '../destination.ts';
+import type { MissingPart } from '../destination-parts.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { canHold, type FieldColumns, fieldsOf, fieldsOfColumns } from '../table/table-fields.ts';
 import type { Database } from './connection/database.ts';

@@ -1,4 +1,4 @@
-import type { DestinationField } from '../destination.ts';
+import type { DestinationField } from '../destination-parts.ts';
 import { calls } from './calls.ts';
 import { ENQUIRIES, type FieldOwner, KEY, NOTE, type PipedriveOptions, URL_FIELD } from './options.ts';
 import type { Limits, PipedriveApi } from './pipedrive-api.ts';

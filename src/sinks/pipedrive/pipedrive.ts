@@ -8,7 +8,7 @@ import { requireFields, requireParts } from '../crm/compare-fields.ts';
 import { crmLines } from '../crm/first-entry.ts';
 import { KeyedMutex } from '../crm/keyed-mutex.ts';
 import { makeAndDelete, notTaken } from '../crm/test-records.ts';
-import type { DestinationField, MissingPart } from '../destination.ts';
+import type { DestinationField, MissingPart } from '../destination-parts.ts';
 import { withoutLease } from '../http/api-server.ts';
 import {
   type AttemptUnderWay,

@@ -1,6 +1,6 @@
 import type { MappedColumn, MappedType } from '../../leads/mapped-fields.ts';
 import { curlCommand } from '../crm/curl-command.ts';
-import type { MissingPart } from '../destination.ts';
+import type { MissingPart } from '../destination-parts.ts';
 import { withoutLease } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { fieldName, ownersOf, readFields } from './account-fields.ts';

@@ -6,7 +6,7 @@ import type { LeadKey, Person, RejectedKey, Subject } from '../../leads/person.t
 import { duration, secret } from '../../platform/options/option-types.ts';
 import { isSchemaName, quoted } from '../../postgres/identifier.ts';
 import { attemptParts } from '../attempt-parts.ts';
-import type { DestinationField, MissingPart } from '../destination.ts';
+import type { DestinationField, MissingPart } from '../destination-parts.ts';
 import type { Mirror } from '../mirror.ts';
 import {
   type AttemptUnderWay,

@@ -1,7 +1,7 @@
 import type { Batch } from '../../leads/delivery.ts';
 import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import { staleComments } from '../../postgres/comments.ts';
-import type { MissingPart } from '../destination.ts';
+import type { MissingPart } from '../destination-parts.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { canHold, type Field, type FieldColumns, fieldsOf, fieldsOfColumns } from '../table/table-fields.ts';
 import type { Database } from './connection/database.ts';

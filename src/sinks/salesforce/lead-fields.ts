@@ -1,4 +1,4 @@
-import type { DestinationField } from '../destination.ts';
+import type { DestinationField } from '../destination-parts.ts';
 import { KEY, URL_FIELD } from './options.ts';
 
 /** A field of leads, as the org describes it to the user of the app. */

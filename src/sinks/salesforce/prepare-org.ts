@@ -1,5 +1,5 @@
 import type { MappedColumn } from '../../leads/mapped-fields.ts';
-import type { MissingPart } from '../destination.ts';
+import type { MissingPart } from '../destination-parts.ts';
 import { type Answer, withoutLease } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import {

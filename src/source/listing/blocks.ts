@@ -2,7 +2,7 @@ import type { ListedBlock } from '../../leads/listed-lead.ts';
 import { BlockHash, hashOfBlock } from './block-hash.ts';
 import type { BlockShape, SequenceReader } from './block-sequence.ts';
 import type { Element } from './element-bytes.ts';
-import { listedElement } from './listed-item.ts';
+import { listedElement } from './listed-element.ts';
 import { Splitter } from './splitter.ts';
 
 /** Maximum number of elements, and of bytes, in a block. The ledger commits a block in one transaction. */

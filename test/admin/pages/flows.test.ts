@@ -387,7 +387,7 @@ describe('One lead', () => {
     expect(faults).toEqual([]);
   });
 
-  test('shows each of its versions to whoever asks, with what changed, which is written down', async () => {
+  test('shows a version and its changes when a user asks, which the audit log records', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     operations.leadRows = operations.leadRows.map((row) => ({ ...row, version: 2 }));
     await go('/leads/main/48196');
@@ -462,7 +462,7 @@ describe('One lead', () => {
 describe('What each sink gets', () => {
   const show = (page: Page) => page.getByRole('button', { name: 'Show what each sink gets' });
 
-  test('is hidden until somebody asks, which is written down', async () => {
+  test('is hidden until a user reveals it, which the audit log records', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/leads/main/48196');
     expect(await page.content()).not.toContain('Ada Example');

@@ -542,7 +542,7 @@ export function claimingContract(store: () => OpenLedger): void {
       }
       expect((await on.claim('crm')).refs).toEqual([]);
       expect(await on.ledger.unbegunBatches('crm')).toEqual([]);
-      expect(await on.ledger.activity('crm')).toEqual({ inFlight: 0, due: false });
+      expect(await on.ledger.workOf('crm')).toEqual({ inFlight: 0, due: false });
       await on.list([1, 2]);
       expect(await on.attemptAll('crm', delivered, { window: 1 })).toEqual([[2n]]);
       on.clock.jump(MINUTE);

@@ -378,7 +378,7 @@ export function controlContract(store: () => OpenLedger): void {
       const { refs } = await on.claim('crm');
       await on.ledger.pause('crm', 'maintenance');
       for (const ref of refs) expect(await on.ledger.begin(ref, MINUTE)).toBeUndefined();
-      expect(await on.ledger.activity('crm')).toEqual({ inFlight: 0, due: false });
+      expect(await on.ledger.workOf('crm')).toEqual({ inFlight: 0, due: false });
       await on.ledger.resume('crm');
       expect((await on.attemptAll('crm')).flat()).toEqual([1n, 2n]);
     });

@@ -232,7 +232,7 @@ export function erasingContract(store: () => OpenLedger): void {
       const { refs } = await on.claim('crm');
       for (const again of refs) expect(await on.ledger.begin(again, MINUTE)).toBeUndefined();
       expect(await on.owed('crm')).toEqual(['1 v1 skipped']);
-      expect(await on.ledger.activity('crm')).toEqual({ inFlight: 0, due: false });
+      expect(await on.ledger.workOf('crm')).toEqual({ inFlight: 0, due: false });
     });
 
     it('the report names where a sink delivered the leads before it was configured for another destination', async () => {

@@ -1,5 +1,5 @@
 import type { MappedType } from '../../../leads/mapped-fields.ts';
-import type { DestinationField } from '../../destination.ts';
+import type { DestinationField } from '../../destination-parts.ts';
 import { SinkUnavailable } from '../../sink-unavailable.ts';
 import { type Field, type FieldColumns, isWider } from '../../table/table-fields.ts';
 import type { Session } from '../connection/session.ts';

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg';
 import type { MappedType } from '../../../leads/mapped-fields.ts';
 import { quoted } from '../../../postgres/identifier.ts';
-import type { DestinationField } from '../../destination.ts';
+import type { DestinationField } from '../../destination-parts.ts';
 import { SinkUnavailable } from '../../sink-unavailable.ts';
 import { type Field, type FieldColumns, isWider } from '../../table/table-fields.ts';
 import { leadColumns } from './lead-columns.ts';

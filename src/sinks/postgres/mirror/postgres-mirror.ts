@@ -11,7 +11,7 @@ import {
   unsettledNumbers,
   writeOverview,
   writeRows,
-} from './mirrored-rows.ts';
+} from './stored-rows.ts';
 import { missingContents } from './write-versions.ts';
 
 /** Writes the history of a ledger to the sink's schema, over a separate connection. */

@@ -10,14 +10,14 @@ import { problemLines } from './status-report.ts';
 const CHECK_CODES = { OK: 0, WARNING: 1, CRITICAL: 2, UNKNOWN: 3 } as const;
 
 /** The result of `status --check`. */
-export interface CheckReport {
+export interface MonitorReport {
   /** Begins with a line that a monitor shows as the state of leadsync. */
   readonly text: string;
   readonly exitCode: number;
 }
 
 /** Returns the state of leadsync for a monitor: that of the worst problem. Further lines contain every problem with its next step. */
-export function checkReport(problems: readonly Problem[], faults: readonly string[]): CheckReport {
+export function monitorReport(problems: readonly Problem[], faults: readonly string[]): MonitorReport {
   const isCritical = problems.some(({ severity }) => severity === 'critical');
   const messages = [
     ...problems.map(({ message }) => message),
@@ -31,11 +31,11 @@ export function checkReport(problems: readonly Problem[], faults: readonly strin
 }
 
 /** Returns the report for a monitor if the state cannot be read, with the reason. */
-export function unknownReport(reason: string): CheckReport {
+export function unknownReport(reason: string): MonitorReport {
   return report('UNKNOWN', reason.split('\n').map(printable));
 }
 
-function report(state: keyof typeof CHECK_CODES, [first, ...details]: readonly string[]): CheckReport {
+function report(state: keyof typeof CHECK_CODES, [first, ...details]: readonly string[]): MonitorReport {
   return {
     text: [`${state}: ${first}`, ...details].map((line) => `${line}\n`).join(''),
     exitCode: CHECK_CODES[state],

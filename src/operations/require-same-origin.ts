@@ -5,7 +5,7 @@ import { SourceError } from '../source/contract/source.ts';
  * service would look like changes to the known leads with the same ids.
  * @throws SourceError `other-origin`
  */
-export function requireOrigin(
+export function requireSameOrigin(
   { name, origin }: { readonly name: string; readonly origin: string },
   known: string | undefined,
 ): void {

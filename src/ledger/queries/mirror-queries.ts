@@ -12,7 +12,7 @@ type Raw = [no: bigint, ...values: (string | bigint | number | null)[]];
 type NumberedRow = [no: number, values: string];
 
 /** Reads what a mirror copies: the rows of tables, by row number, and the present state of sinks and sources. */
-export class History {
+export class MirrorQueries {
   readonly #tables;
   readonly #overview;
   readonly #broughtBack;
