@@ -276,8 +276,12 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because:
         'operations/opening/ opens what an operation works on; it must not know what it is opened for.',
     },
+    planning: {
+      imports: [],
+      because: 'operations/planning/ compares configurations; it must not know ledgers or commands.',
+    },
     '.': {
-      imports: ['opening'],
+      imports: ['opening', 'planning'],
       because: 'An operation is a file of operations/; it must not know how a person is erased.',
     },
     erasure: {

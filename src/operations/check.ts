@@ -22,11 +22,11 @@ import { SinkUnavailable } from '../sinks/sink-unavailable.ts';
 import { SourceError } from '../source/contract/source.ts';
 import { checkLogin } from './check-openid-provider.ts';
 import { type CheckParts, checkSource, StoredTokenUnusable } from './check-source.ts';
-import { describeCost, describeOwed } from './describe-cost.ts';
 import { ledgerPlaceOf } from './opening/configured-ledger.ts';
 import { DataDirUnusable } from './opening/open-ledger.ts';
 import { openSink } from './opening/open-sinks.ts';
-import { planOf } from './plan.ts';
+import { describeCost, describeOwed } from './planning/describe-cost.ts';
+import { planOf } from './planning/plan.ts';
 
 /** Result of one check. */
 export interface CheckResult {

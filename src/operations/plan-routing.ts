@@ -1,7 +1,8 @@
 import type { Config } from '../config/contract/config.ts';
 import type { Delivery } from '../leads/delivery.ts';
 import type { MappingDefinition } from '../mapping/mapping-definition.ts';
-import type { LastConfiguration, Plan, PlannedSink } from './plan.ts';
+import type { LastConfiguration } from './planning/plan.ts';
+import type { Plan, PlannedSink } from './planning/planned-changes.ts';
 import { tryMapping } from './try-mapping.ts';
 
 /** The options of a mapping. */

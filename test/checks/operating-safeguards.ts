@@ -134,10 +134,10 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'leadsync reports a former name that no sink has',
     without: 'a mistyped `formerly` creates a new sink, and every lead goes out again',
-    file: 'src/operations/plan.ts',
+    file: 'src/operations/planning/plan.ts',
     text: "if (planned.kind !== 'added' || formerly === undefined || leaving.length === 0) return planned;",
     instead: 'return planned;',
-    tests: ['test/operations/plan.test.ts'],
+    tests: ['test/operations/planning/plan.test.ts'],
   },
   {
     name: 'leadsync reports a listing that loses most of its leads',

@@ -1,10 +1,10 @@
 import { type ChangedOption, describeChangedOption } from '../../config/changes/changed-options.ts';
 import type { Config } from '../../config/contract/config.ts';
 import type { LastDeclaration } from '../../ledger/contract/declaration.ts';
-import { describePlan } from '../../operations/describe-plan.ts';
 import { isDataDirInUse } from '../../operations/opening/open-ledger.ts';
-import { planOf } from '../../operations/plan.ts';
 import { withRouting } from '../../operations/plan-routing.ts';
+import { describePlan } from '../../operations/planning/describe-plan.ts';
+import { planOf } from '../../operations/planning/plan.ts';
 import { lastExports } from '../../operations/scheduled-exports.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { askDaemon, daemonTarget } from '../running/ask-daemon.ts';

@@ -10,8 +10,8 @@ import {
 import { describeChanges } from '../../config/changes/describe-changes.ts';
 import type { Config } from '../../config/contract/config.ts';
 import { textOf } from '../../mapping/mapping-definition.ts';
-import { describePlan } from '../../operations/describe-plan.ts';
-import { planOf } from '../../operations/plan.ts';
+import { describePlan } from '../../operations/planning/describe-plan.ts';
+import { planOf } from '../../operations/planning/plan.ts';
 import { lastExports } from '../../operations/scheduled-exports.ts';
 import type { PollFailure } from '../joints/poll.ts';
 import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';

@@ -1,6 +1,6 @@
-import type { LeadCost, Quota } from '../leads/quota.ts';
-import { countOf, printCount } from '../platform/text/human-readable.ts';
-import type { BackfillCost } from './plan.ts';
+import type { LeadCost, Quota } from '../../leads/quota.ts';
+import { countOf, printCount } from '../../platform/text/human-readable.ts';
+import type { BackfillCost } from './planned-changes.ts';
 
 /**
  * Returns a sentence that says how much of the destination's daily limit new leads use, and how much of the limit is left. The sentence

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { loadConfig } from '../../src/config/load-config.ts';
-import { describePlan } from '../../src/operations/describe-plan.ts';
-import { planOf } from '../../src/operations/plan.ts';
-import { sinkTypes } from '../../src/sinks/registry.ts';
-import { Install } from '../cli/an-install.ts';
+import { loadConfig } from '../../../src/config/load-config.ts';
+import { describePlan } from '../../../src/operations/planning/describe-plan.ts';
+import { planOf } from '../../../src/operations/planning/plan.ts';
+import { sinkTypes } from '../../../src/sinks/registry.ts';
+import { Install } from '../../cli/an-install.ts';
 
 const crm = { pending: 0, dead: 0, missed: 0, config: undefined };
 const main = { name: 'main', leads: 200, config: undefined, origin: undefined };

@@ -1,7 +1,14 @@
-import { countOf } from '../platform/text/human-readable.ts';
-import { didYouMean } from '../platform/text/suggest.ts';
+import { countOf } from '../../platform/text/human-readable.ts';
+import { didYouMean } from '../../platform/text/suggest.ts';
 import { describeBackfill } from './describe-cost.ts';
-import type { BackfillCost, Plan, PlannedExport, PlannedSink, PlannedSource, Routing } from './plan.ts';
+import type {
+  BackfillCost,
+  Plan,
+  PlannedExport,
+  PlannedSink,
+  PlannedSource,
+  Routing,
+} from './planned-changes.ts';
 
 /** Returns one sentence for each part of a plan. */
 export function describePlan({ sources, sinks, exports }: Plan): string[] {
