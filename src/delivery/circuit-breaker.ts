@@ -139,7 +139,12 @@ function withRefusals(health: SinkHealth, attempted: readonly AttemptedDelivery[
   );
   if (telling.length === 0) return health;
   const refusals = health.refusals + telling.length;
-  return { ...health, refusals, refusingSince: health.refusingSince ?? now };
+  return { ...health, refusals, refusingSince: earlier(health.refusingSince, now) };
+}
+
+/** Returns the earlier time, because the outcome of an attempt may be recorded after those of attempts that count as later. */
+function earlier(since: Date | undefined, now: Date): Date {
+  return since && since < now ? since : now;
 }
 
 /** What the circuit breaker bases its decisions on. */
