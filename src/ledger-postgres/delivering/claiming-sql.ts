@@ -51,12 +51,14 @@ const EXPIRED_BATCH = statement<BatchRow>(
   `SELECT ${BATCH} FROM _batches b WHERE b.batch_no = $3 AND b.sink_no = $1 AND b.leased_until <= $2 FOR UPDATE OF b SKIP LOCKED`,
 );
 
+// A delivery may have moved on to a version that was recorded after the statement began. Nothing shows then whether it is blocked, so it is left out.
 const NEWEST = statement<DueRow>(
   'due-newest',
   `SELECT d.delivery_no, d.owed_at, d.next_attempt_at, ${BYTES}
    FROM (SELECT * FROM _deliveries d WHERE ${WAITING} AND d.next_attempt_at <= $2
      ORDER BY d.next_attempt_at DESC, d.delivery_no DESC LIMIT $3 FOR UPDATE SKIP LOCKED) d
-   WHERE ${UNBLOCKED} ORDER BY d.next_attempt_at DESC, d.delivery_no DESC LIMIT $4`,
+   WHERE ${UNBLOCKED} AND EXISTS (SELECT 1 FROM _versions v WHERE v.version_no = d.version_no)
+   ORDER BY d.next_attempt_at DESC, d.delivery_no DESC LIMIT $4`,
 );
 
 const NEXT_DUE = statement<{ at: number | null }>(
