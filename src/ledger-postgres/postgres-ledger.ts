@@ -155,15 +155,17 @@ function deliveringOf(
 ) {
   const begun = new BegunAttempts();
   const claiming = new Claiming(clock, random);
-  const settlements = new Gathering((ended: readonly settling.EndedAttempt[]) =>
-    access.write((tx) => {
-      const machineTime = clock.now();
-      const byLedger = ended.map(({ ref, attempt }) => ({
-        ref,
-        attempt: settling.byLedgerClock(tx, attempt, machineTime),
-      }));
-      return settling.settle(tx, judge, byLedger);
-    }),
+  const settlements = new Gathering(
+    (ended: readonly settling.EndedAttempt[]) =>
+      access.write((tx) => {
+        const machineTime = clock.now();
+        const byLedger = ended.map(({ ref, attempt }) => ({
+          ref,
+          attempt: settling.byLedgerClock(tx, attempt, machineTime),
+        }));
+        return settling.settle(tx, judge, byLedger);
+      }),
+    ({ attempt }) => attempt.outcomes.length,
   );
   return {
     claim: async (request) => {

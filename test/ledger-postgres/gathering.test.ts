@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
 import type { BatchRef } from '../../src/leads/delivery.ts';
+import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
+import { Gathering } from '../../src/ledger-postgres/database/gathering.ts';
 import { settlingTogetherContract } from '../ledger/contract/settling-together.ts';
 import { delivered, ids, LedgerUnderTest } from '../ledger/ledger-under-test.ts';
 import { PostgresStore, postgresStore } from './postgres-store.ts';
@@ -22,4 +24,36 @@ it('attempts that end in the same turn of the event loop are settled in one tran
   await Promise.all(refs.map((ref) => on.settle(ref, delivered)));
   expect(begun.filter((name) => name === 'begin').length).toBeLessThan(refs.length / 2);
   expect(await store.contradictions()).toEqual([]);
+});
+
+/** Gathers calls of these sizes, and fails each transaction with one of the `locked` calls. Also returns the calls of each transaction. */
+async function gather(sizes: Readonly<Record<string, number>>, locked: readonly string[] = []) {
+  const transactions: string[] = [];
+  const gathering = new Gathering(
+    async (calls: readonly string[]) => {
+      transactions.push(calls.join(' '));
+      if (calls.some((call) => locked.includes(call)))
+        throw new LedgerError('busy', 'A row is locked.', 'Wait.');
+      return calls;
+    },
+    (call) => sizes[call] ?? 1,
+  );
+  const calls = await Promise.allSettled(Object.keys(sizes).map((call) => gathering.run(call)));
+  return { transactions, made: calls.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])) };
+}
+
+it('a call that fails because of a lock stops no other', async () => {
+  const { made } = await gather({ a: 1, locked: 1, b: 1, c: 1 }, ['locked']);
+  expect(made).toEqual(['a', 'b', 'c']);
+});
+
+it('if several calls in a row fail because of a lock, the others are not tried', async () => {
+  const { made, transactions } = await gather({ a: 1, b: 1, c: 1, d: 1, e: 1 }, ['b', 'c', 'd']);
+  expect(made).toEqual(['a']);
+  expect(transactions).toEqual(['a b c d e', 'a', 'b', 'c']);
+});
+
+it('calls are gathered up to a sum of sizes, and a larger one is made alone', async () => {
+  const { transactions } = await gather({ a: 10_000, b: 200, c: 300, d: 1, e: 2_000 });
+  expect(transactions).toEqual(['a', 'b c', 'd', 'e']);
 });
