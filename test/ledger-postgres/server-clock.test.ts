@@ -192,3 +192,28 @@ it('what a process has left to be moved is moved by another one, and nothing twi
   await other.ledger.checkpointLog();
   expect(new Set(await dues(on, dueAt))).toEqual(new Set([-HOUR]));
 });
+
+it.each(['clock', 'record-clock'])(
+  'a step that another process follows before a poll reaches %s is followed once',
+  async (statement) => {
+    let step: (() => Promise<unknown>) | undefined;
+    const beforeStatement = async (name: string) => {
+      if (name !== statement) return;
+      const stepped = step?.();
+      step = undefined;
+      await stepped;
+    };
+    const store = new PostgresStore({ beforeStatement });
+    const on = await withWaiting(store);
+    const other = on.again();
+    for (const one of [on, other]) await one.claim('crm');
+    const dueAt = on.clock.now().getTime() + 10 * HOUR;
+    step = () => {
+      on.clock.setBack(HOUR);
+      return other.ledger.clockWentBack(HOUR);
+    };
+    await on.list([1]);
+    for (const one of [on, on.again()]) await one.claim('crm');
+    expect(await dues(on, dueAt)).toEqual([-HOUR]);
+  },
+);

@@ -14,6 +14,8 @@ export interface LedgerClock {
   readonly set_back_ms: number;
   /** By how much it was set ahead in all, as far as leases were moved for it, in ms. */
   readonly set_ahead_ms: number;
+  /** What the clock showed when this was read, in ms since 1970. */
+  readonly read_at: number;
 }
 
 /**
@@ -35,9 +37,9 @@ export async function lockClock(tx: Transaction): Promise<LedgerClock> {
   return (await tx.first(LOCK_CLOCK)) as LedgerClock;
 }
 
-/** Records that the clock shows the time of the transaction. */
+/** Records the time that the clock shows. That of the transaction may be from before a step that another process has followed since. */
 export async function recordClock(tx: Transaction): Promise<void> {
-  await tx.run(RECORD_CLOCK, [tx.now]);
+  await tx.run(RECORD_CLOCK);
 }
 
 /**
@@ -109,12 +111,18 @@ async function moveSink(tx: Transaction, sinkNo: number, byMs: number): Promise<
   });
 }
 
-const CLOCK = statement<LedgerClock>('clock', 'SELECT clock_at, set_back_ms, set_ahead_ms FROM _ledger');
+const CLOCK = statement<LedgerClock>(
+  'clock',
+  'SELECT clock_at, set_back_ms, set_ahead_ms, _now() AS read_at FROM _ledger',
+);
 const LOCK_CLOCK = statement<LedgerClock>(
   'lock-clock',
-  'SELECT clock_at, set_back_ms, set_ahead_ms FROM _ledger FOR UPDATE',
+  'SELECT clock_at, set_back_ms, set_ahead_ms, _now() AS read_at FROM _ledger FOR UPDATE',
 );
-const RECORD_CLOCK = statement('record-clock', 'UPDATE _ledger SET clock_at = $1 WHERE clock_at < $1');
+const RECORD_CLOCK = statement(
+  'record-clock',
+  'UPDATE _ledger SET clock_at = _now() WHERE clock_at < _now()',
+);
 const SET_CLOCK = statement(
   'set-clock',
   'UPDATE _ledger SET clock_at = $1, set_back_ms = set_back_ms + $2::bigint, set_ahead_ms = set_ahead_ms + $3::bigint',

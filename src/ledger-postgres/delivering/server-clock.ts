@@ -86,15 +86,15 @@ export class ServerClock {
   /** Returns what the process has seen of the clock; undefined if the clock may have been set. */
   async #look(tx: Transaction, sentMs: number): Promise<Seen | undefined> {
     const clock = await readClock(tx);
-    const now = this.#see(tx, sentMs, clock);
+    const now = this.#see(sentMs, clock);
     const last = this.#seen;
-    if (!last) return clock.clock_at - tx.now >= CLOCK_STEP_MS ? undefined : now;
+    if (!last) return clock.clock_at - now.serverMs >= CLOCK_STEP_MS ? undefined : now;
     return Math.abs(stepBetween(last, now)) < CLOCK_STEP_MS ? { ...now, ...narrowed(last, now) } : undefined;
   }
 
   async #move(tx: Transaction, sentMs: number): Promise<{ seen: Seen; moved: number | undefined }> {
     const clock = await lockClock(tx);
-    const now = this.#see(tx, sentMs, clock);
+    const now = this.#see(sentMs, clock);
     const step = this.#seen ? stepOf(this.#seen, now, clock) : NO_STEP;
     const backMs = Math.max(clock.clock_at - tx.now, step.backMs);
     if (backMs >= CLOCK_STEP_MS)
@@ -104,9 +104,10 @@ export class ServerClock {
     return { moved: undefined, seen: following(now, 0, step.aheadMs) };
   }
 
-  #see(tx: Transaction, sentMs: number, followed: Seen['followed']): Seen {
+  /** Takes the time that was read with what was followed, not that of the transaction: other processes may have followed a step in between. */
+  #see(sentMs: number, { read_at, ...followed }: LedgerClock): Seen {
     const monotonicMs = this.#clock.monotonicMs();
-    return { least: tx.now - monotonicMs, most: tx.now - sentMs, serverMs: tx.now, followed };
+    return { least: read_at - monotonicMs, most: read_at - sentMs, serverMs: read_at, followed };
   }
 }
 
