@@ -50,6 +50,18 @@ it('a ledger of a newer leadsync is not opened', async () => {
     await expect(openPostgresLedger(optionsFor(store, create))).rejects.toMatchObject({ code: 'newer' });
 });
 
+it('a process that is running when a newer leadsync upgrades the ledger reads and writes nothing more', async () => {
+  const store = new PostgresStore();
+  const ledger = await openPostgresLedger(optionsFor(store, true));
+  await ledger.startPoll('main');
+  await store.query(
+    'ALTER TABLE _ledger DROP COLUMN clock_at, DROP COLUMN set_back_ms; UPDATE _ledger SET shape = 1000',
+  );
+  await expect(ledger.startPoll('main')).rejects.toMatchObject({ code: 'newer' });
+  await expect(ledger.status()).rejects.toMatchObject({ code: 'newer' });
+  await ledger.close();
+});
+
 it('a server that cannot be reached is a failure that may pass', async () => {
   const store = new PostgresStore();
   const url = `postgresql://leadsync@127.0.0.1:${await freePort()}/postgres`;

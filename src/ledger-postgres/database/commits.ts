@@ -23,7 +23,12 @@ export interface Begun {
   readonly at: number;
   /** The id of the server's process. */
   readonly pid: number;
+  /** The number of migrations that were applied to the ledger. A newer leadsync may have applied more since this process opened it. */
+  readonly shape: number;
 }
+
+/** The columns of `Begun` beside `at`. */
+export const BEGUN = 'pg_backend_pid() AS pid, (SELECT shape FROM _ledger) AS shape';
 
 /** A transaction that is about to be committed. */
 interface Sent {
@@ -61,7 +66,7 @@ export class Commits {
       const { no } = await this.#rowOf(client);
       const [, locked, entered] = await runAll(
         client,
-        `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 FROM _commits WHERE commit_no = ${no} FOR UPDATE; SELECT at, pg_backend_pid() AS pid FROM _enter(${owes})`,
+        `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 FROM _commits WHERE commit_no = ${no} FOR UPDATE; SELECT at, ${BEGUN} FROM _enter(${owes})`,
       );
       if (locked?.rowCount === 1) return entered?.rows[0];
       // The row was removed as one that is no longer used: the clock of the ledger was set.

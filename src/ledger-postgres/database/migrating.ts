@@ -1,6 +1,7 @@
 import type { PoolClient } from 'pg';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { quoted } from '../../postgres/identifier.ts';
+import { requireKnown } from './known-shape.ts';
 import type { PostgresAccess } from './postgres-access.ts';
 import { refreshComments, writeViews } from './public-relations.ts';
 import { migrations } from './schema.ts';
@@ -89,12 +90,7 @@ export async function shapeIn(
   );
   if (!(rows[0] as { known: boolean }).known) return undefined;
   const shape = Number((await client.query('SELECT shape FROM _ledger')).rows[0]?.shape);
-  if (shape > migrations.length)
-    throw new LedgerError(
-      'newer',
-      `The ledger in ${where} was written by a newer leadsync (schema ${shape}; this version knows schema ${migrations.length}).`,
-      'Install that newer leadsync.',
-    );
+  requireKnown(where, shape);
   return shape;
 }
 

@@ -4,7 +4,8 @@ import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts'
 import { quoted } from '../../postgres/identifier.ts';
 import { hostOf, openPool } from '../../postgres/open-pool.ts';
 import { AGAIN, isOfServer } from '../../postgres/server-error.ts';
-import { type Begun, Commits } from './commits.ts';
+import { BEGUN, type Begun, Commits } from './commits.ts';
+import { requireKnown } from './known-shape.ts';
 import { endsConnection, isReadOnly, toLedgerFailure } from './ledger-failure.ts';
 import { Sessions } from './sessions.ts';
 import { ASKING, settingsFor, WITHOUT_TIMEOUTS, WRITING } from './settings.ts';
@@ -269,10 +270,11 @@ export class PostgresAccess {
     try {
       await this.#before('begin');
       const isReading = mode === 'asks' || mode === 'reads';
-      const { at, pid } = await (isReading
+      const { at, pid, shape } = await (isReading
         ? beginReading(client)
         : this.#commits.begin(client, mode === 'owes'));
       this.#sessions.requireOwn(client, pid);
+      requireKnown(this.where, shape);
       const begun = { now: at, owes: mode === 'owes', history: this.#sessions.historyOf(client) };
       const tx = new Transaction(client, begun, this.#before);
       const result = await work(tx);
@@ -302,7 +304,7 @@ export class PostgresAccess {
 
 /** Begins a transaction that reads one snapshot. */
 async function beginReading(client: PoolClient): Promise<Begun> {
-  const sql = 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT _now() AS at, pg_backend_pid() AS pid';
+  const sql = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT _now() AS at, ${BEGUN}`;
   const [, entered] = (await client.query(sql)) as unknown as QueryResult<Begun>[];
   return entered?.rows[0] as Begun;
 }
