@@ -9,7 +9,7 @@ import {
 } from '../../ledger/rules/delivering/superseding.ts';
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { requireLocked } from './lock-deliveries.ts';
+import { lockNewBatches } from './lock-deliveries.ts';
 
 /** A delivery of a lead to a sink, as the rules see it. */
 interface KnownDelivery {
@@ -57,7 +57,7 @@ export class LeadDeliveries {
     const asked = [texts(leads.map(({ source }) => source)), leads.map(({ id }) => id), sinks] as const;
     const locked = await tx.rows(LOCK_BATCHES, asked);
     const deliveries = await tx.rows(LOCK_DELIVERIES, asked);
-    requireLocked(locked, deliveries);
+    await lockNewBatches(tx, locked, deliveries);
     const inBatch = deliveries.flatMap(({ batch_no }) => batch_no ?? []);
     const batches = inBatch.length > 0 ? await tx.rows(STATE_OF_BATCHES, [inBatch]) : [];
     return new LeadDeliveries(deliveries, batches);

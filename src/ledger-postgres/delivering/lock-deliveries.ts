@@ -4,19 +4,23 @@ import { LocksChanged, type Transaction } from '../database/transaction.ts';
 /** Locks deliveries and the batches that they are in until the end of the transaction: batches first. */
 export async function lockDeliveries(tx: Transaction, deliveries: readonly number[]): Promise<void> {
   const locked = await tx.rows(LOCK_BATCHES, [deliveries]);
-  requireLocked(locked, await tx.rows(LOCK_DELIVERIES, [deliveries]));
+  await lockNewBatches(tx, locked, await tx.rows(LOCK_DELIVERIES, [deliveries]));
 }
 
 /**
- * Requires that the batches of locked deliveries were locked before. A claim may have put a delivery into a new batch in between.
- * @throws LocksChanged
+ * Locks those batches of locked deliveries that were not locked before: a claim may have put a delivery into a new batch in between. Never waits for
+ * them, because they are out of order.
+ * @throws LocksChanged if another transaction has locked one of them
  */
-export function requireLocked(
-  batches: readonly { readonly batch_no: number }[],
+export async function lockNewBatches(
+  tx: Transaction,
+  locked: readonly { readonly batch_no: number }[],
   deliveries: readonly { readonly batch_no: number | null }[],
-): void {
-  const locked = new Set(batches.map(({ batch_no }) => batch_no));
-  if (deliveries.some(({ batch_no }) => batch_no !== null && !locked.has(batch_no)))
+): Promise<void> {
+  const known = new Set(locked.map(({ batch_no }) => batch_no));
+  const added = new Set(deliveries.flatMap(({ batch_no }) => batch_no ?? []).filter((no) => !known.has(no)));
+  if (added.size === 0) return;
+  if ((await tx.rows(LOCK_FREE_BATCHES, [[...added]])).length < added.size)
     throw new LocksChanged('a delivery was put into a batch before it was locked');
 }
 
@@ -28,4 +32,8 @@ const LOCK_BATCHES = statement<{ batch_no: number }>(
 const LOCK_DELIVERIES = statement<{ batch_no: number | null }>(
   'lock-deliveries',
   'SELECT batch_no FROM _deliveries WHERE delivery_no = ANY ($1::bigint[]) ORDER BY delivery_no FOR UPDATE',
+);
+const LOCK_FREE_BATCHES = statement<{ batch_no: number }>(
+  'lock-free-batches',
+  'SELECT batch_no FROM _batches WHERE batch_no = ANY ($1::bigint[]) FOR UPDATE SKIP LOCKED',
 );
