@@ -1,13 +1,15 @@
+import { join } from 'node:path';
 import { Agent } from 'undici';
 import type { ListingMarker } from '../leads/listing-marker.ts';
+import { DocumentFolder } from '../platform/files/document-folder.ts';
 import { disk, type Files } from '../platform/files/file-system.ts';
 import type { Secret } from '../platform/options/secret.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
 import { type Login, startLogin } from './auth/authorization-code-login.ts';
 import { TokenEndpoint } from './auth/token-endpoint.ts';
-import { TokenFile } from './auth/token-file.ts';
 import { TokenProvider } from './auth/token-provider.ts';
+import { TokenStore } from './auth/token-store.ts';
 import type { SourceOptions } from './contract/options.ts';
 import type { Listing, Source } from './contract/source.ts';
 import { type ListingParts, readListing } from './listing/listing.ts';
@@ -68,14 +70,15 @@ class OpenSource implements HttpSource {
     this.#endpoint = new TokenEndpoint(options, { source: name, dispatcher: this.#agent, clock, closing });
     const { base_url: baseUrl, client_id: clientId, scope, grant } = options;
     const account = { baseUrl, clientId, scope, grant };
-    const file = new TokenFile({ name, account, dataDir, key, files });
+    const documents = new DocumentFolder(files, join(dataDir, 'tokens'));
+    const store = new TokenStore({ name, account, documents, key });
     // Another process sends at most two requests: a refresh, then client credentials.
     const patienceMs = 2 * timeout + 5_000;
     const endpoint = this.#endpoint;
     this.#tokens = new TokenProvider({
       source: name,
       endpoint,
-      file,
+      store,
       patienceMs,
       clock,
       random,

@@ -107,7 +107,7 @@ export const readingSafeguards: readonly Safeguard[] = [
     name: 'the first refusal of a login survives the process',
     without:
       '`leadsync sync` from cron never tries a second time, so it does not learn that a login has ended',
-    file: 'src/source/auth/token-file.ts',
+    file: 'src/source/auth/token-store.ts',
     text: '      refused_at: token.refusedAt,\n',
     instead: '',
     tests: ['test/source/authorization-code-login.test.ts'],
@@ -115,8 +115,8 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'a source stays a login after its tokens are lost',
     without: "a lost key or a damaged token file makes leadsync read a person's source as the client",
-    file: 'src/source/auth/token-file.ts',
-    text: "return login && 'authorization_code';",
+    file: 'src/source/auth/token-store.ts',
+    text: "return login === undefined ? undefined : 'authorization_code';",
     instead: 'return void login;',
     tests: ['test/source/authorization-code-login.test.ts'],
   },

@@ -1,9 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { DocumentFolder } from '../../src/platform/files/document-folder.ts';
 import { CsvSink } from '../../src/sinks/csv/csv.ts';
 import { FolderDrop } from '../../src/sinks/drop/folder-drop.ts';
 import type { Token } from '../../src/source/auth/token.ts';
-import { TokenFile } from '../../src/source/auth/token-file.ts';
+import { TokenStore } from '../../src/source/auth/token-store.ts';
 import { aBatch } from '../support/scene/a-delivery.ts';
 import { HeldClock } from '../support/time/held-clock.ts';
 import { Chance } from './chance.ts';
@@ -107,17 +108,16 @@ describe('a power cut while a token is stored', () => {
     };
   }
 
-  function fileOn(disk: SimulatedDisk, life: Life): TokenFile {
-    return new TokenFile({
+  function fileOn(disk: SimulatedDisk, life: Life): TokenStore {
+    return new TokenStore({
       name: 'main',
       account,
-      dataDir: '/data',
+      documents: new DocumentFolder(disk.filesOf(life), '/data/tokens'),
       key: undefined,
-      files: disk.filesOf(life),
     });
   }
 
-  async function keep(file: TokenFile, name: string): Promise<void> {
+  async function keep(file: TokenStore, name: string): Promise<void> {
     await file.prepare();
     await file.write(aToken(name));
   }

@@ -597,7 +597,7 @@ describe('the token file', () => {
     const { error } = await failureOf(source);
     expect(error).toBeInstanceOf(SourceError);
     expect(error.message).toBe(
-      `The token file of source main cannot be read (EISDIR): ${tokenFile(dataDir)}.`,
+      `The stored token of source main cannot be read (EISDIR): ${tokenFile(dataDir)}.`,
     );
     const blocked = tempDir();
     writeFileSync(join(blocked, 'tokens'), '');

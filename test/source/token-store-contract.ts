@@ -37,10 +37,10 @@ export function tokenStoreContract(store: () => OpenTokens): void {
     const lock = await one.tryLock();
     expect(lock).toBeDefined();
     expect(await other.tryLock()).toBeUndefined();
-    lock?.release();
+    await lock?.release();
     const next = await other.tryLock();
     expect(next).toBeDefined();
-    next?.release();
+    await next?.release();
   });
 
   test('a token of another account is set aside, and taken back when the account returns', async () => {

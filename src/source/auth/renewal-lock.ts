@@ -1,5 +1,3 @@
-import { codeOf } from '../../platform/failures/error-code.ts';
-import { acquireLock, LockHeld } from '../../platform/files/lock.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 import { SourceError } from '../contract/source.ts';
 import type { TokenStore } from './token-store.ts';
@@ -10,7 +8,7 @@ const LOOK_EVERY_MS = 50;
 /** The right to renew one source's token, and how to wait for it. */
 export interface RenewalLockParts {
   readonly source: string;
-  readonly store: Pick<TokenStore, 'tryLock' | 'lockPath'>;
+  readonly store: Pick<TokenStore, 'tryLock' | 'lockPlace'>;
   /** Maximum time to wait for another process, in ms. */
   readonly patienceMs: number;
   readonly clock: Clock;
@@ -18,7 +16,7 @@ export interface RenewalLockParts {
 }
 
 /**
- * Runs `renew` under a lock that excludes all other processes that use this data directory. While another process holds the lock, calls `look` at
+ * Runs `renew` under a lock that excludes all other processes of this installation. While another process holds the lock, calls `look` at
  * intervals and returns the first token that it finds. The lock of a dead process counts as free. `renew` must check the stored token first, because
  * the previous holder of the lock may have renewed it. @throws SourceError `token-file` if another process holds the lock for too long; also throws
  * what `look` and `renew` throw
@@ -37,40 +35,22 @@ export async function withRenewalLock<T>(
       try {
         return await renew();
       } finally {
-        lock.release();
+        await lock.release();
       }
     }
     const found = await look();
     if (found !== undefined) return found;
-    if (clock.monotonicMs() - startMs > patienceMs) throw heldTooLong(source, store.lockPath);
+    if (clock.monotonicMs() - startMs > patienceMs) throw heldTooLong(source, store.lockPlace);
     await clock.sleep(LOOK_EVERY_MS * (1 + random()), signal);
   }
 }
 
-/** Acquires the lock file of a source's token. Returns undefined if another process holds it. @throws SourceError `token-file` */
-export function tryLock(path: string, source: string): { release(): void } | undefined {
-  try {
-    return acquireLock(path);
-  } catch (error) {
-    if (error instanceof LockHeld) return undefined;
-    const code = codeOf(error) ?? 'unknown error';
-    throw new SourceError(
-      'token-file',
-      `leadsync cannot acquire the token lock of source ${source} (${code}): ${path}.`,
-      {
-        hint: 'Check that the user that leadsync runs as owns data_dir, and that the disk is not full.',
-        cause: error,
-      },
-    );
-  }
-}
-
-function heldTooLong(source: string, path: string): SourceError {
+function heldTooLong(source: string, place: string): SourceError {
   return new SourceError(
     'token-file',
-    `Another leadsync has been renewing the token of source ${source} for too long: it holds ${path}.`,
+    `Another leadsync has been renewing the token of source ${source} for too long: it holds ${place}.`,
     {
-      hint: 'Check what the other leadsync on this data_dir is doing. The lock is free when that process ends.',
+      hint: 'Check what the other leadsync is doing. The lock is free when that process ends.',
     },
   );
 }

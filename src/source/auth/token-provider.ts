@@ -21,7 +21,7 @@ import { unlessAborted } from './unless-aborted.ts';
 export interface TokenProviderParts {
   readonly source: string;
   readonly endpoint: TokenEndpoint;
-  readonly file: TokenStore;
+  readonly store: TokenStore;
   /** Maximum time to wait for a renewal by another process, in ms. */
   readonly patienceMs: number;
   readonly clock: Clock;
@@ -35,7 +35,7 @@ export interface TokenProviderParts {
 }
 
 /**
- * Supplies the access token of one source: from memory, from the token file, or from the service. Renewal is a single flight: any number of
+ * Supplies the access token of one source: from memory, from the token store, or from the service. Renewal is a single flight: any number of
  * callers, in all processes that share the data directory, wait for the same renewal.
  */
 export class TokenProvider {
@@ -71,7 +71,7 @@ export class TokenProvider {
     if (token !== undefined && token.accessToken !== refused && this.#held?.isGood())
       return token.accessToken;
     const renewed = await this.#renewed(refused, signal);
-    // A renewal that was already in progress may have read the refused token from the file.
+    // A renewal that was already in progress may have read the refused token from the store.
     return renewed === refused ? await this.#renewed(refused, signal) : renewed;
   }
 
@@ -87,46 +87,46 @@ export class TokenProvider {
 
   /** Tries to write the unsaved token: an operator who has freed space on a full disk may restart leadsync before the next poll. */
   #saveLast(): Promise<string | undefined> {
-    const { source, file, clock, random } = this.#parts;
-    const lock = { source, store: file, patienceMs: 0, clock, random };
-    const save = async () => this.#saveUnsaved(await file.read());
+    const { source, store, clock, random } = this.#parts;
+    const lock = { source, store, patienceMs: 0, clock, random };
+    const save = async () => this.#saveUnsaved(await store.read());
     return withRenewalLock(lock, async () => undefined, save, new AbortController().signal);
   }
 
   /** Checks that a login's token can be stored, because a code can be redeemed only once. @throws SourceError `token-file` */
   probe(): Promise<void> {
-    return this.#parts.file.probe();
+    return this.#parts.store.probe();
   }
 
   /** Stores the token of a login. @throws SourceError `token-file` */
   async keep(token: Token): Promise<void> {
-    const { file } = this.#parts;
-    await file.prepare();
+    const { store } = this.#parts;
+    await store.prepare();
     await this.#locked(
       async () => undefined,
       async () => {
         // Do not overwrite the login of another account.
-        const stored = await file.read();
-        if (stored.kind === 'unusable' && stored.origin !== 'client_credentials') await file.setAside();
-        await file.sealAll();
+        const stored = await store.read();
+        if (stored.kind === 'unusable' && stored.origin !== 'client_credentials') await store.setAside();
+        await store.sealAll();
         await this.#save(token, 'authorization_code');
         return token.accessToken;
       },
     );
   }
 
-  /** Returns when the stored login token was received; undefined if there is none or the file cannot be read. */
+  /** Returns when the stored login token was received; undefined if there is none or it cannot be read. */
   async lastLoginAt(): Promise<Date | undefined> {
-    const stored = await this.#parts.file.read().catch(() => undefined);
+    const stored = await this.#parts.store.read().catch(() => undefined);
     if (stored?.kind !== 'token' || stored.token.origin !== 'authorization_code') return undefined;
     return stored.token.receivedAt;
   }
 
-  /** Whether a login or another process has replaced this token in the file. */
+  /** Whether a login or another process has replaced the stored token. */
   async #isReplaced({ accessToken }: Token): Promise<boolean> {
     if (this.#parts.trial) return false;
     // If the disk fails, the token in memory is still good.
-    const stored = await this.#parts.file.read().catch(() => undefined);
+    const stored = await this.#parts.store.read().catch(() => undefined);
     // Does not compare the times at which the tokens were received: the clock may have been set back since.
     return stored?.kind === 'token' && stored.token.accessToken !== accessToken;
   }
@@ -143,31 +143,31 @@ export class TokenProvider {
   }
 
   async #renew(refused: string | undefined): Promise<string> {
-    await this.#parts.file.prepare();
+    await this.#parts.store.prepare();
     return await this.#locked(
       () => this.#takeStored(refused),
       () => this.#takeOrObtain(refused),
     );
   }
 
-  /** Takes a good token from the file; if there is none, obtains one from the service. The caller must hold the lock. */
+  /** Takes a good token from the store; if there is none, obtains one from the service. The caller must hold the lock. */
   async #takeOrObtain(refused: string | undefined): Promise<string> {
-    const { file, trial } = this.#parts;
-    const stored = await file.takeBack();
+    const { store, trial } = this.#parts;
+    const stored = await store.takeBack();
     // A trial must not encrypt tokens with a key that is not in use yet.
-    if (!trial) await file.sealAll();
+    if (!trial) await store.sealAll();
     return (await this.#takeStored(refused)) ?? (await this.#obtain(stored));
   }
 
   #locked(look: () => Promise<string | undefined>, renew: () => Promise<string>) {
-    const { source, file, patienceMs, clock, random } = this.#parts;
-    const lock = { source, store: file, patienceMs, clock, random };
+    const { source, store, patienceMs, clock, random } = this.#parts;
+    const lock = { source, store, patienceMs, clock, random };
     return withRenewalLock(lock, look, renew, this.#ending.signal);
   }
 
-  /** Takes a good token that an earlier run or another process has stored in the file; returns undefined if there is none. */
+  /** Takes a good token that an earlier run or another process has stored; returns undefined if there is none. */
   async #takeStored(refused: string | undefined): Promise<string | undefined> {
-    const stored = await this.#parts.file.read();
+    const stored = await this.#parts.store.read();
     if (stored.kind !== 'token' || stored.token.accessToken === refused) return undefined;
     if (this.#parts.trial && stored.token.origin === 'client_credentials') return undefined;
     // This token is in memory and no longer good. A new HeldToken would make it look good again if the clock was set back.
@@ -183,7 +183,7 @@ export class TokenProvider {
   async #obtain(stored: StoredToken): Promise<string> {
     const saved = await this.#saveUnsaved(stored);
     if (saved !== undefined) return saved;
-    if (await this.#parts.file.needsLogin(stored))
+    if (await this.#parts.store.needsLogin(stored))
       return await this.#save(await this.#refreshLogin(stored), 'refresh_token');
     if (stored.kind === 'unusable') await this.#leaveAside(stored);
     const { endpoint, trial } = this.#parts;
@@ -209,8 +209,8 @@ export class TokenProvider {
   }
 
   async #leaveAside(stored: StoredToken & { kind: 'unusable' }): Promise<void> {
-    const { source, file, emit, trial } = this.#parts;
-    if (!trial) await file.setAside();
+    const { source, store, emit, trial } = this.#parts;
+    if (!trial) await store.setAside();
     else if (stored.origin !== undefined) return; // nothing to report: one of the client's own tokens, or a token that `grant` excludes
     const fate = trial ? 'The next run will set it aside' : 'It was set aside';
     const reason = `${stored.reason} ${fate}. leadsync uses it again when the configuration matches it.`;
@@ -250,13 +250,13 @@ export class TokenProvider {
    * @param waitMs the remaining wait after the first refusal
    */
   async #refusedLogin(token: Token, waitMs: number, cause: GrantRefused): Promise<SourceError> {
-    const { source, file, clock, trial } = this.#parts;
+    const { source, store, clock, trial } = this.#parts;
     if (token.refusedAt === undefined || waitMs > 0) {
-      if (!trial) await file.write({ ...token, refusedAt: clock.now() });
+      if (!trial) await store.write({ ...token, refusedAt: clock.now() });
       return loginRefused(source, REFUSED_WAIT_MS, cause);
     }
     // Otherwise every poll would send the refresh token again and be refused.
-    if (!trial) await file.write({ ...token, refreshToken: undefined, refusedAt: undefined });
+    if (!trial) await store.write({ ...token, refreshToken: undefined, refusedAt: undefined });
     const why = `The login of source ${source} has ended: the service has refused its refresh token twice (invalid_grant).`;
     return loginNeeded(source, why, cause);
   }
@@ -267,12 +267,12 @@ export class TokenProvider {
    */
   async #refresh({ refreshToken, origin }: Token): Promise<Token | undefined> {
     if (refreshToken === undefined) return undefined;
-    const { source, endpoint, file, emit } = this.#parts;
+    const { source, endpoint, store, emit } = this.#parts;
     try {
       return await endpoint.refresh(refreshToken, origin);
     } catch (error) {
       if (!refusesToken(error)) throw error;
-      await file.remove(); // otherwise every poll would send it again and be refused
+      await store.remove(); // otherwise every poll would send it again and be refused
       emit({ type: 'token-fallback', source, reason: error.message });
       return undefined;
     }
@@ -283,10 +283,10 @@ export class TokenProvider {
    * would then lose both.
    */
   async #save(token: Token, grant: string): Promise<string> {
-    const { file } = this.#parts;
-    this.#unsaved = { token, after: await file.read().then(accessTokenIn, () => undefined) };
+    const { store } = this.#parts;
+    this.#unsaved = { token, after: await store.read().then(accessTokenIn, () => undefined) };
     reach('token-received');
-    await file.write(token);
+    await store.write(token);
     reach('token-saved');
     this.#unsaved = undefined;
     return this.#hold(token, grant);

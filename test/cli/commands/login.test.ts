@@ -127,7 +127,7 @@ describe('leadsync login', () => {
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, '');
     const { code, stdout, stderr } = await install.run(['login', 'main'], { stdin: new PassThrough() });
-    expect(stderr).toContain(`The token file of source main cannot be ${step}`);
+    expect(stderr).toContain(`The stored token of source main cannot be ${step}`);
     expect(stdout).toBe('');
     expect(code).not.toBe(0);
     expect(stub.requests).toEqual([]);

@@ -1,16 +1,17 @@
+import { join } from 'node:path';
+import { DocumentFolder } from '../../src/platform/files/document-folder.ts';
 import { disk } from '../../src/platform/files/file-system.ts';
-import { TokenFile } from '../../src/source/auth/token-file.ts';
+import { TokenStore } from '../../src/source/auth/token-store.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { tokenStoreContract } from './token-store-contract.ts';
 
 tokenStoreContract(() => {
-  const dataDir = tempDir();
+  const folder = join(tempDir(), 'tokens');
   return ({ clientId } = { clientId: 'me' }) =>
-    new TokenFile({
+    new TokenStore({
       name: 'main',
       account: { baseUrl: 'https://leads.test', clientId, scope: undefined, grant: undefined },
-      dataDir,
+      documents: new DocumentFolder(disk, folder),
       key: undefined,
-      files: disk,
     });
 });
