@@ -162,8 +162,8 @@ const rooms: Readonly<Record<string, Room>> = {
     because: 'ledger/ remembers; it must not know HTTP, Redis or what a sink does (it holds names of sinks).',
   },
   'ledger-postgres': {
-    imports: ['catalog', 'leads', 'ledger', 'platform', 'postgres'],
-    doors: ['inspect-server.ts', 'postgres-ledger.ts', 'postgres-pages.ts'],
+    imports: ['audit', 'catalog', 'leads', 'ledger', 'platform', 'postgres'],
+    doors: ['inspect-server.ts', 'installation-stores.ts', 'postgres-ledger.ts', 'postgres-pages.ts'],
     because:
       'ledger-postgres/ is being built: the same ledger in PostgreSQL. It takes contracts and rules from ledger/, and must not know SQLite.',
   },

@@ -106,8 +106,13 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       imports: ['database'],
       because: 'ledger-postgres/queries/ only reads.',
     },
+    installation: {
+      imports: ['database'],
+      because:
+        'ledger-postgres/installation/ keeps what an installation has beside its leads; it must not know a lead.',
+    },
     '.': {
-      imports: ['control', 'database', 'delivering', 'privacy', 'recording', 'queries'],
+      imports: ['control', 'database', 'delivering', 'installation', 'privacy', 'recording', 'queries'],
       because: 'The files of ledger-postgres/ itself put the ledger together; begin at postgres-ledger.ts.',
     },
   },

@@ -3,12 +3,12 @@ import type { AuditStore } from '../../src/audit/audit-store.ts';
 import type { HeldClock } from '../support/time/held-clock.ts';
 
 /** Opens a store; a second call opens the same store again, as another process would. */
-type OpenAudit = () => { readonly audit: AuditStore; readonly clock: HeldClock };
+export type OpenAudit = () => { readonly audit: AuditStore; readonly clock: HeldClock };
 
 /** What every audit log promises. */
-export function auditStoreContract(store: () => OpenAudit): void {
+export function auditStoreContract(store: () => OpenAudit | Promise<OpenAudit>): void {
   test('a line that is written can be read by every process, with its time and details', async () => {
-    const open = store();
+    const open = await store();
     await open().audit.write({
       who: 'anna',
       via: 'cli',
@@ -34,7 +34,7 @@ export function auditStoreContract(store: () => OpenAudit): void {
   });
 
   test('pages go from the newest line to the oldest, while others write', async () => {
-    const open = store();
+    const open = await store();
     const [one, other] = [open().audit, open().audit];
     for (let n = 0; n < 5; n += 1) await (n % 2 ? one : other).write({ what: 'pause', n });
     const first = await one.read({}, { limit: 2 });
@@ -50,7 +50,7 @@ export function auditStoreContract(store: () => OpenAudit): void {
   });
 
   test('a filter matches the person, the action and the time', async () => {
-    const { audit, clock } = store()();
+    const { audit, clock } = (await store())();
     for (const [who, what] of [
       ['anna', 'pause'],
       ['bob', 'pause'],

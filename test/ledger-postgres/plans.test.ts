@@ -2,6 +2,7 @@ import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { WRITING } from '../../src/ledger-postgres/database/settings.ts';
 import { statementTexts } from '../../src/ledger-postgres/database/statement.ts';
+import '../../src/ledger-postgres/installation-stores.ts'; // its statements
 import '../../src/ledger-postgres/postgres-pages.ts'; // its statements
 import { ids, LedgerUnderTest } from '../ledger/ledger-under-test.ts';
 import { requireDatabaseUrl } from '../support/servers/services.ts';
@@ -18,6 +19,7 @@ const LARGE: ReadonlySet<string> = new Set([
   '_presence',
   '_sink_activity',
   '_client_keys',
+  '_audit',
 ]);
 
 /** Statements that may read many rows of a large table, by name, with the reason. */
@@ -30,6 +32,7 @@ const MAY_READ_MANY: Readonly<Record<string, string>> = {
   'rejected-beyond': 'reads the numbers of the last 50,000 rejected leads',
   'several-sums': 'reads a row for each ten minutes of a week and each sink',
   'sent-last': 'reads the last attempts by number',
+  'last-audit-line': 'reads the numbers of the last 20,000 lines',
   'last-polls': 'reads the last polls by number',
   'recent-speeds': 'reads the last deliveries by number',
 };

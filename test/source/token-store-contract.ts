@@ -17,9 +17,9 @@ function aToken(accessToken: string, origin: Token['origin'] = 'client_credentia
 }
 
 /** What every store of a source's token promises. */
-export function tokenStoreContract(store: () => OpenTokens): void {
+export function tokenStoreContract(store: () => OpenTokens | Promise<OpenTokens>): void {
   test('a token that is written is there for every process, until it is removed', async () => {
-    const open = store();
+    const open = await store();
     const tokens = open();
     await tokens.prepare();
     expect(await tokens.read()).toEqual({ kind: 'none' });
@@ -31,7 +31,7 @@ export function tokenStoreContract(store: () => OpenTokens): void {
   });
 
   test('one process at a time has the right to renew', async () => {
-    const open = store();
+    const open = await store();
     const [one, other] = [open(), open()];
     await one.prepare();
     const lock = await one.tryLock();
@@ -44,7 +44,7 @@ export function tokenStoreContract(store: () => OpenTokens): void {
   });
 
   test('a token of another account is set aside, and taken back when the account returns', async () => {
-    const open = store();
+    const open = await store();
     const [mine, theirs] = [open({ clientId: 'me' }), open({ clientId: 'they' })];
     await mine.prepare();
     await mine.write(aToken('mine'));
@@ -56,7 +56,7 @@ export function tokenStoreContract(store: () => OpenTokens): void {
   });
 
   test('once a person has logged in, only a login counts, even after its token is gone', async () => {
-    const open = store();
+    const open = await store();
     const tokens = open();
     await tokens.prepare();
     expect(await tokens.needsLogin(await tokens.read())).toBe(false);

@@ -53,4 +53,31 @@ export const laterMigrations: readonly string[] = [
     ADD COLUMN set_ahead_ms bigint NOT NULL DEFAULT 0;    -- by how much it was set ahead, as far as leases were moved for it
   `,
   '-- Adds the public views, which are written anew after every migration.',
+  `
+  -- Texts under names that every machine needs, such as encrypted tokens, and the leases of those that change them.
+  CREATE TABLE _documents (
+    folder text NOT NULL,
+    name text NOT NULL,
+    content text NOT NULL,
+    written_at bigint NOT NULL,
+    PRIMARY KEY (folder, name)
+  );
+  CREATE TABLE _document_locks (
+    folder text NOT NULL,
+    name text NOT NULL,
+    token text NOT NULL,
+    held_until bigint NOT NULL,
+    PRIMARY KEY (folder, name)
+  );
+  -- Who did what.
+  CREATE TABLE _audit (
+    audit_no bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at bigint NOT NULL,                     -- by the clock of the machine that wrote it
+    who text,
+    via text,
+    what text NOT NULL,
+    address text,
+    details text NOT NULL                   -- the other fields, a JSON object
+  );
+  `,
 ];
