@@ -125,6 +125,8 @@ export function deliveryJson(row: DeliveryRow, batchWait: BatchWait) {
     discarded: row.discarded,
     ref: row.ref ? { ...row.ref, url: row.ref.url ?? null } : null,
     attempts_made: row.attemptsMade,
+    last_http_status: row.lastAttempt?.httpStatus ?? null,
+    last_duration_ms: row.lastAttempt?.durationMs ?? null,
     has_answer: row.hasAnswer,
     waits_for_batch_until: iso(batchWait(row)),
   };

@@ -42,6 +42,12 @@ export const DeliveryRow = z.object({
   ref: z.object({ object: z.string(), id: z.string(), url: z.string().nullable() }).nullable(),
   /** Number of attempts that the ledger has on record. `retention` removes the attempts of settled deliveries. */
   attempts_made: count,
+  /**
+   * The HTTP status and the duration of the last attempt that the ledger has on record. The duration is that of the whole batch. Each is null if there
+   * is no such attempt; the status also if the destination sent none.
+   */
+  last_http_status: z.int().nullable(),
+  last_duration_ms: z.number().nullable(),
   /** Whether the ledger has the destination's answer to one of the attempts; to read it, reveal the lead. */
   has_answer: z.boolean(),
   /**

@@ -531,14 +531,16 @@ export class FakeOperations implements Operations {
     return true;
   }
 
-  #matching({ sink, source, lead, delivery, state, since, until }: DeliveryFilter): DeliveryRow[] {
+  #matching({ sink, source, lead, delivery, state, reason, since, until }: DeliveryFilter): DeliveryRow[] {
+    const states: readonly unknown[] = state === 'undelivered' ? ['pending', 'dead'] : [state];
     return this.deliveryRows.filter(
       (row) =>
         (sink === undefined || row.sink === sink) &&
         (source === undefined || row.source === source) &&
         (lead === undefined || row.lead_id === lead) &&
         (delivery === undefined || row.delivery_id === delivery) &&
-        (state === undefined || row.state === state) &&
+        (state === undefined || states.includes(row.state)) &&
+        (reason === undefined || row.reason?.includes(reason)) &&
         (since === undefined || row.owed_at >= since) &&
         (until === undefined || row.owed_at < until),
     );

@@ -128,7 +128,7 @@ describe('every page', () => {
     const [probe] = pending;
     Object.assign(probe ?? {}, { next_attempt_at: at });
     const rows = (await html('state=pending')).split('<tr id="delivery-').slice(1);
-    const marked = rows.filter((row) => /data-label="Next attempt"><div>probe at <time/.test(row));
+    const marked = rows.filter((row) => /data-label="Settled or next"><div>probe at <time/.test(row));
     expect(ids(marked.map((row) => `<tr id="delivery-${row}`).join(''))).toEqual([probe?.delivery_id]);
   });
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { cellsOf } from './cells-of.ts';
 import { type OpenPages, openPages } from './open-pages.ts';
 
 let pages: OpenPages;
@@ -9,15 +10,6 @@ afterEach(() => pages.close());
 
 async function textOf(path: string, url = pages.url): Promise<string> {
   return (await fetch(`${url}${path}`)).text();
-}
-
-/** Returns the cells of the row with a key, by the label of their column. */
-function cellsOf(html: string, key: string): Record<string, string> {
-  const [row = ''] = new RegExp(`<tr id="${key}".*?</tr>`, 's').exec(html) ?? [];
-  const cells = [...row.matchAll(/<td[^>]*data-label="([^"]*)"[^>]*>(.*?)<\/td>/gs)];
-  return Object.fromEntries(
-    cells.map(([, label = '', content = '']) => [label, content.replaceAll(/<[^>]*>/g, '')]),
-  );
 }
 
 test('the last poll of a source and its row in the history have the same label, by which the list can be filtered', async () => {

@@ -189,6 +189,8 @@ describe('leadsync deliveries', () => {
           reason: expect.stringContaining('The CRM refuses the lead (422).'),
           attempts: 1,
           attempts_made: 1,
+          last_http_status: 422,
+          last_duration_ms: 15,
           has_answer: false,
           owed_at: '2026-11-20T10:00:00.000Z',
           next_attempt_at: null,

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { printCount } from '../../../platform/text/human-readable.ts';
+import { printSpan } from '../../../platform/text/human-readable.ts';
 import { DELIVERY_COLUMNS, DeliveryFilter, type DeliveryRow } from '../../contract/deliveries.ts';
 import type { Page } from '../../contract/operations.ts';
 import type { SinkOverview } from '../../contract/overview.ts';
@@ -19,11 +19,13 @@ import type { AddPage, Site } from '../parts/site.ts';
 import { type Column, table } from '../parts/table.ts';
 import { moment } from '../parts/time-element.ts';
 import { attemptCount } from './attempt-count.ts';
-import { reasonAndAnswer } from './delivery-answers.ts';
+import { answerButton, reasonAndAnswer } from './delivery-answers.ts';
 import { fieldsFor } from './delivery-filter.ts';
+import { countViews, type ViewCounts, views } from './delivery-views.ts';
 import { discard } from './discard.ts';
 import { reasonsLink } from './failure-reasons.ts';
 import { retry } from './retry.ts';
+import { reasonLine, sameReason } from './same-reason.ts';
 
 /** The filter of the list, with its order. */
 type Listed = DeliveryFilter & { readonly order?: Order | undefined };
@@ -46,74 +48,64 @@ async function listPage(
 ): Promise<ListPage<Listed, DeliveryRow>> {
   const { sinks, sources } = await operations.overview();
   const order = orderOf({ input: Object.fromEntries(query) });
+  // The page is built for each request, which counts before it shows.
+  let counts: ViewCounts | undefined;
   return {
     name: 'Deliveries',
     path: '/deliveries',
     noun: 'delivery',
-    above: [views(sinks, query), reasonsLink],
+    above: reasonsLink,
     fields: fieldsFor({ sinks, sources }, query),
     schema: withOrder(DeliveryFilter),
-    rows: ({ order: _, ...filter }, page) => operations.deliveries(filter, { ...page, order }),
-    count: ({ order: _, ...filter }) => operations.countDeliveries(filter),
+    rows: (filter, page) => operations.deliveries(withoutOrder(filter), { ...page, order }),
+    count: (filter) => operations.countDeliveries(withoutOrder(filter)),
     columns: DELIVERY_COLUMNS,
+    intro: async (filtered) => {
+      counts = filtered.filter && (await countViews(operations, withoutOrder(filtered.filter)));
+      return views(filtered, counts);
+    },
     problem: ({ input }) => (input['state'] === 'dead' ? 'deliveries_dead' : undefined),
-    body: (filtered, deliveries) => body(filtered, deliveries, { sinks, now: new Date() }),
+    body: (filtered, deliveries) => body(filtered, deliveries, { sinks, counts, now: new Date() }),
   };
 }
 
-/** Returns links to the usual views of the list: all deliveries, those that have not arrived, and dead ones; their numbers are of all sinks. */
-function views(sinks: readonly SinkOverview[], query: URLSearchParams): VNode {
-  const [pending, dead] = [sumOf(sinks, 'pending'), sumOf(sinks, 'dead')];
-  const choices = [
-    ['All', undefined, undefined],
-    ['Undelivered', 'undelivered', pending + dead],
-    ['Dead', 'dead', dead],
-  ] as const;
-  const chosen = query.get('state') || undefined;
-  return html`<nav class="periods" aria-label="Deliveries">${choices.map(
-    ([label, state, deliveries]) =>
-      html`<a class="button" href=${withQuery('/deliveries', { state })} aria-current=${state === chosen ? 'true' : undefined}>${label}${deliveries !== undefined && ` ${printCount(deliveries)}`}</a>`,
-  )}</nav>`;
-}
-
-function sumOf(sinks: readonly SinkOverview[], state: 'pending' | 'dead'): number {
-  return sinks.reduce((sum, sink) => sum + sink[state], 0);
+function withoutOrder({ order: _, ...filter }: Listed): DeliveryFilter {
+  return filter;
 }
 
 function body(
   filtered: Filter,
   deliveries: Page<DeliveryRow>,
-  { sinks, now }: { readonly sinks: readonly SinkOverview[]; readonly now: Date },
+  {
+    sinks,
+    counts,
+    now,
+  }: {
+    readonly sinks: readonly SinkOverview[];
+    readonly counts: ViewCounts | undefined;
+    readonly now: Date;
+  },
 ): Content {
   const { input } = filtered;
-  const columns = columnsFor(sinks, filtered, now);
+  const reason = sameReason(deliveries.rows);
+  const columns = [...columnsFor(sinks, filtered, now), reason === undefined ? reasonColumn : answerColumn];
   const empty = emptyText(filtered, deliveries, words);
-  const rows = table({
-    name: 'Deliveries',
-    columns,
-    rows: deliveries.rows,
-    key: keyOf,
-    empty,
-    compact: true,
-  });
+  const rows = [
+    reason !== undefined && reasonLine(deliveries.rows, reason),
+    table({ name: 'Deliveries', columns, rows: deliveries.rows, key: keyOf, empty, compact: true }),
+  ];
   if (!canSelect()) return html`<div class="rows">${rows}</div>`;
   return html`<form method="post" action=${withQuery('/deliveries/retry', input)} class="rows" data-select>
-    ${deliveries.rows.length > 0 && buttons(input, mayHaveDead(input, deliveries.rows, sinks))}
+    ${deliveries.rows.length > 0 && buttons(input, mayHaveDead(counts))}
     ${rows}
   </form>`;
 }
 
 const words = { noMatch: 'No delivery matches.', noneYet: 'There are no deliveries yet.' };
 
-/** Whether deliveries that match the filter may be dead. The overview does not count those of a removed sink. */
-function mayHaveDead(
-  { sink: name, state }: Filter['input'],
-  rows: readonly DeliveryRow[],
-  sinks: readonly SinkOverview[],
-): boolean {
-  if (state === 'dead' || rows.some((row) => row.state === 'dead')) return true;
-  const chosen = name === undefined ? sinks : sinks.filter(({ sink }) => sink === name);
-  return chosen.length === 0 || chosen.some(({ dead }) => dead > 0);
+/** Whether deliveries that match the filter may be dead. */
+function mayHaveDead(counts: ViewCounts | undefined): boolean {
+  return counts === undefined || counts.dead.count > 0 || counts.dead.isAtLeast;
 }
 
 function buttons(input: Filter['input'], hasDead: boolean): VNode {
@@ -148,15 +140,35 @@ const columnsFor = (
   { label: 'Event', of: ({ event, replay }) => `${event}${replay ? ', replay' : ''}` },
   { label: 'State', of: ({ state }) => badge(state) },
   { label: 'Attempts', of: attemptCount, number: true },
-  sortedColumn({ label: 'Owed', of: (row) => moment(row.owed_at), number: true }, '/deliveries', filtered),
-  { label: 'Settled', of: (row) => moment(row.settled_at), number: true },
+  { label: 'HTTP status', of: ({ last_http_status: status }) => status ?? NONE, number: true },
   {
-    label: 'Next attempt',
-    of: (row) => waitReason(row, sinks, now) ?? nextAttempt(row, now, sinks),
+    label: 'Duration',
+    of: ({ last_duration_ms: ms }) => (ms === null ? NONE : printSpan(ms)),
     number: true,
   },
-  { label: 'Reason', of: (row) => reasonAndAnswer(row.reason, row, canSelect()), text: true },
+  sortedColumn({ label: 'Owed', of: (row) => moment(row.owed_at), number: true }, '/deliveries', filtered),
+  { label: 'Settled or next', of: (row) => settledOrNext(row, sinks, now), number: true },
 ];
+
+const reasonColumn: Column<DeliveryRow> = {
+  label: 'Reason',
+  of: (row) => reasonAndAnswer(row.reason, row, canSelect()),
+  text: true,
+};
+
+/** Replaces the reasons if all rows have the same one. */
+const answerColumn: Column<DeliveryRow> = {
+  label: 'Actions',
+  of: (row) => html`<div class="actions">${answerButton(row, canSelect())}</div>`,
+};
+
+const NONE = html`<span class="none">–</span>`;
+
+/** Returns when a delivery was settled or, while it is pending, what it waits for. */
+function settledOrNext(row: DeliveryRow, sinks: readonly SinkOverview[], now: Date): Content {
+  if (row.settled_at !== null) return moment(row.settled_at);
+  return waitReason(row, sinks, now) ?? nextAttempt(row, now, sinks);
+}
 
 /** Whether the reader may do anything with selected rows. */
 function canSelect(): boolean {

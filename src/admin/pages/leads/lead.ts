@@ -148,8 +148,7 @@ function eventOf({ event, lead_version, replay }: Delivery): string {
 function settledOrNext(delivery: Delivery, sinks: readonly SinkOverview[], now: Date): Content {
   if (delivery.settled_at) return moment(delivery.settled_at);
   if (!delivery.next_attempt_at || waitReason(delivery, sinks, now)) return html`<span class="none">–</span>`;
-  const next = nextAttempt(delivery, now);
-  return typeof next === 'string' ? next : html`next ${next}`;
+  return nextAttempt(delivery, now);
 }
 
 function actions(delivery: Delivery): Content {

@@ -27,7 +27,7 @@ export interface ListPage<Filter, Row extends object> extends List<Filter, Row> 
   /** Code of the problem that the rows of a filter are about. */
   readonly problem?: (filtered: ParsedFilter<Filter>) => string | undefined;
   /** Content above the rows that updates itself with them. */
-  readonly intro?: (filtered: ParsedFilter<Filter>) => Content;
+  readonly intro?: (filtered: ParsedFilter<Filter>) => Content | Promise<Content>;
   /** Returns the number of matching rows; undefined if counting them would take too long. */
   readonly count?: (filter: Filter) => Promise<Count | undefined>;
   readonly body: (filtered: ParsedFilter<Filter>, rows: Rows<Row>) => Content;
@@ -73,12 +73,13 @@ async function show<Filter, Row extends object>(
   if (filtered.filter === undefined)
     return site.show(request, reply, { ...page, still: faultsOf(filtered, fields), status: 400 });
   try {
-    const [rows, count] = await Promise.all([
+    const [rows, count, intro] = await Promise.all([
       list.rows(filtered.filter, pageRequest(filtered)),
       list.count?.(filtered.filter),
+      list.intro?.(filtered),
     ]);
     const live = [
-      list.intro?.(filtered),
+      intro,
       rows.rows.length > 0 && summary(list, filtered, count),
       list.body(filtered, rows),
       pager(path, filtered, rows),

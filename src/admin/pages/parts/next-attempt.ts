@@ -26,17 +26,18 @@ export function waitReason(
   return html`<span>waits for its batch <small class="until">until ${moment(until)} at the latest</small></span>`;
 }
 
-/** Returns the time of a delivery's next attempt, or `due now`. Says if the attempt is the next probe of one of the sinks. */
+/** Returns when a pending delivery is attempted next, in words: `due now`, `next …` or, if the attempt is the next probe of one of the sinks, `probe at …`. */
 export function nextAttempt(
   { sink, next_attempt_at: at }: Waiting,
   now: Date,
   sinks: readonly Sink[] = [],
 ): Content {
+  if (at === null) return moment(at);
   if (isDue(at, now)) return 'due now';
   const isProbe = sinks.some(
     (one) => one.sink === sink && one.state === 'held' && one.next_attempt_at === at,
   );
-  return isProbe && at !== null ? html`probe at ${moment(at)}` : moment(at);
+  return html`${isProbe ? 'probe at' : 'next'} ${moment(at)}`;
 }
 
 function isDue(at: string | null, now: Date): boolean {
