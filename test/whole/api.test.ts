@@ -1,60 +1,12 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
-import { startStub } from '../stub/stub.ts';
+import { expect, test } from 'vitest';
 import { tempDir } from '../support/files/temp-dir.ts';
-import { runLeadsync, startDaemon, writeConfig } from '../support/program/leadsync.ts';
+import { runLeadsync } from '../support/program/leadsync.ts';
 import { canaryLead, expectNoCanary } from '../support/scene/canary.ts';
 import { SECRET } from '../support/scene/scene.ts';
-import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
 import { until } from '../support/time/until.ts';
-
-const TOKEN = 'correct-horse-battery-staple';
-
-/** Starts a leadsync with a token, five leads, a webhook that refuses the second lead, and a folder. */
-async function aRunningLeadsync(more: Readonly<Record<string, unknown>> = {}) {
-  const [stub, receiver, folder] = [await startStub(), await startWebhookReceiver(), tempDir()];
-  for (const id of [1, 2, 3, 4, 5]) stub.addRaw(canaryLead(id));
-  const refused = new Set([2]);
-  receiver.answerAlways(({ body }, res) => {
-    res.writeHead(refused.has(JSON.parse(String(body)).data?.id) ? 422 : 204).end();
-  });
-  const configured = await writeConfig(folder, {
-    sources: {
-      main: {
-        base_url: stub.url,
-        client_id: 'demo-client',
-        client_secret: 'demo-secret',
-        poll: { every: '1s' },
-      },
-    },
-    sinks: {
-      crm: { type: 'webhook', url: receiver.url, secret: SECRET, formerly: 'hub' },
-      drop: { type: 'csv', directory: './drop', batch: { wait: '1s' } },
-    },
-    ...more,
-  });
-  const yaml = readFileSync(configured.configFile, 'utf8');
-  writeFileSync(
-    configured.configFile,
-    yaml.replace(/listen: .*/, (line) => `${line}\n  token: \${TOKEN}`),
-  );
-  const daemon = await startDaemon(configured.configFile, configured.adminUrl, { env: { TOKEN } });
-  onTestFinished(async () => {
-    await daemon.kill();
-    await stub.close();
-    await receiver.close();
-  });
-  const ask = async (path: string, body?: unknown) => {
-    const answer = await fetch(`${configured.adminUrl}/api/v1${path}`, {
-      headers: { authorization: `Bearer ${TOKEN}`, ...(body ? { 'content-type': 'application/json' } : {}) },
-      ...(body === undefined ? {} : { method: 'POST', body: body === null ? null : JSON.stringify(body) }),
-    });
-    // biome-ignore lint/suspicious/noExplicitAny: JSON, whose shape the tests are about
-    return { status: answer.status, body: (await answer.json()) as any };
-  };
-  return { ...configured, daemon, receiver, refused, ask };
-}
+import { aRunningLeadsync, TOKEN } from './a-running-leadsync.ts';
 
 test('the API shows what happened to each lead, and retries what failed once the cause is fixed', async () => {
   const { ask, receiver, refused, dataDir, configFile } = await aRunningLeadsync();
@@ -80,7 +32,8 @@ test('the API shows what happened to each lead, and retries what failed once the
   expect(leads_per_hour.reduce((sum: number, { leads }: { leads: number }) => sum + leads, 0)).toBe(5);
 
   const [dead] = (await ask('/deliveries?state=dead')).body.rows;
-  expect(dead).toMatchObject({ sink: 'crm', lead_id: '2', attempts: 1 });
+  expect(dead).toMatchObject({ sink: 'crm', lead_id: '2', attempts: 1, last_http_status: 422 });
+  expect(dead.last_duration_ms).toBeGreaterThan(0);
   expect((await ask('/leads/main/2')).body.deliveries).toMatchObject([
     { sink: 'drop', state: 'delivered' },
     { sink: 'crm', state: 'dead', attempt_rows: [{ outcome: 'refused', http_status: 422 }] },
@@ -271,4 +224,68 @@ test('an export and a backup run when the API is asked for them, and the audit l
     { what: 'export', name: 'nightly' },
     { what: 'backup', name: 'safe' },
   ]);
+});
+
+test('a dry run says what the action would do, changes nothing, and is not in the audit log', async () => {
+  const { ask, receiver, dataDir } = await aRunningLeadsync();
+  await until('all is settled', async () => {
+    const { rows } = (await ask('/sinks')).body;
+    return rows.every(({ delivered, dead }: Record<string, number>) => (delivered ?? 0) + (dead ?? 0) === 5);
+  });
+  const state = async () => ({
+    crm: (await ask('/sinks')).body.rows[0],
+    deliveries: (await ask('/deliveries')).body.rows,
+    requests: receiver.received.length,
+  });
+  const before = await state();
+  const ids = [before.deliveries.find(({ state }: { state: string }) => state === 'dead').delivery_id, '77'];
+  const one = { deliveries: 1, groups: [{ sink: 'crm', source: 'main', state: 'dead', deliveries: 1 }] };
+  expect((await ask('/deliveries/retry', { state: 'dead', dry_run: true })).body).toMatchObject(one);
+  expect((await ask('/deliveries/retry', { ids, dry_run: true })).body).toMatchObject({
+    ...one,
+    unmatched: ['77'],
+  });
+  expect(
+    (await ask('/deliveries/discard', { sink: 'crm', note: 'a test', dry_run: true })).body,
+  ).toMatchObject(one);
+  expect((await ask('/sinks/crm/replay', { state: 'delivered', dry_run: true })).body).toMatchObject({
+    leads: 4,
+    sources: ['main'],
+    unmatched: [],
+  });
+  expect((await ask('/leads/main/3/replay', { sink: 'crm', dry_run: true })).body).toEqual({
+    deliveries: 1,
+    unmatched: [],
+  });
+  expect((await ask('/sinks/crm/cancel-replay', { dry_run: true })).body).toEqual({
+    cancelled: 0,
+    attempted: 0,
+    needed: 0,
+  });
+  const after = await state();
+  expect(after.deliveries).toEqual(before.deliveries);
+  expect(after.crm).toMatchObject({ dead: 1, delivered: 4, pending: 0 });
+  expect(after.requests).toBe(before.requests);
+  expect(existsSync(join(dataDir, 'audit.jsonl'))).toBe(false);
+});
+
+test('an unknown batch is answered with how far leadsync searched, wherever it is named', async () => {
+  const { ask } = await aRunningLeadsync();
+  const webhook_id = `batch_${'0'.repeat(32)}`;
+  const unknown = {
+    status: 404,
+    body: {
+      error: {
+        code: 'unknown-batch',
+        message: expect.stringContaining('None of the last 20,000 attempts'),
+        hint: expect.stringContaining('Search for the `id` of an event'),
+      },
+    },
+  };
+  expect(await ask(`/deliveries?webhook_id=${webhook_id}`)).toMatchObject(unknown);
+  expect(await ask(`/deliveries/count?webhook_id=${webhook_id}`)).toMatchObject(unknown);
+  expect(await ask('/deliveries/retry', { webhook_id })).toMatchObject(unknown);
+  expect(await ask('/deliveries/retry', { webhook_id, dry_run: true })).toMatchObject(unknown);
+  expect(await ask('/deliveries/discard', { webhook_id, note: 'a test' })).toMatchObject(unknown);
+  expect((await ask('/deliveries?webhook_id=crm:main:77:1:0a1b2c3d')).body.rows).toEqual([]);
 });

@@ -6,6 +6,7 @@ import type { FailureReasons } from '../../ledger/contract/sink-activity.ts';
 import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
 import { printMomentAndAge, printSpan } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
+import { batchNotFound } from '../../status/batch-search.ts';
 import { type BatchWait, batchWaits } from '../../status/batch-wait.ts';
 import { deliveryJson } from '../../status/record-json.ts';
 import { failureReasonsJson } from '../../status/sink-detail.ts';
@@ -89,6 +90,7 @@ export const command = defineCommand<Options>({
         more: all.length > limit,
         sinks: allSinks(config, status),
         batchWait: await batchWaits(rows, waits),
+        unknownBatch: rows.length === 0 ? await unknownBatch(options.webhookId, ledger) : undefined,
       };
     });
     show(found, options, surroundings);
@@ -103,6 +105,14 @@ async function requireDelivery(delivery: string, ledger: LedgerQueries): Promise
     `There is no delivery "${printable(delivery)}" to continue after.`,
     '--before takes a complete id from the DELIVERY column, such as crm:main:42:1:0a1b2c3d.',
   );
+}
+
+/** Returns why no delivery was sent under a webhook-id, if it is that of a batch; undefined if one was, so that another option excludes it. */
+async function unknownBatch(webhookId: string | undefined, ledger: LedgerQueries) {
+  const unknown = batchNotFound(webhookId);
+  if (unknown === undefined) return undefined;
+  const found = await ledger.deliveries({ webhookId }, { limit: 1 });
+  return found.length > 0 ? undefined : `${unknown.message} ${unknown.hint}`;
 }
 
 function declareOptions(command: Command, surroundings: Surroundings): void {
@@ -150,14 +160,17 @@ interface Found {
   readonly more: boolean;
   readonly sinks: readonly SinkView[];
   readonly batchWait: BatchWait;
+  /** Why the batch of the webhook-id was not found, and what to do. */
+  readonly unknownBatch: string | undefined;
 }
 
 function show(
-  { rows, more, sinks, batchWait }: Found,
+  { rows, more, sinks, batchWait, unknownBatch }: Found,
   options: Options & GlobalOptions,
   surroundings: Surroundings,
 ) {
   const { stdout, stderr, clock } = surroundings;
+  if (unknownBatch !== undefined) stderr.write(`${unknownBatch}\n`);
   if (options.json) {
     stdout.write(printJson({ deliveries: rows.map((row) => deliveryJson(row, batchWait)), more }));
     return;
@@ -173,7 +186,7 @@ function show(
     return;
   }
   if (rows.length === 0) {
-    stderr.write('No delivery matches.\n');
+    if (unknownBatch === undefined) stderr.write('No delivery matches.\n');
     return;
   }
   const columns = [

@@ -14,7 +14,7 @@ import type { AuditStore } from '../../audit/audit-store.ts';
 import type { ActionTotals as LedgerTotals } from '../../ledger/contract/ledger-control.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { type AskLedger, LedgerBusy, type PageReader } from '../../ledger/contract/ledger-pages.ts';
-import type { DeliveryRow, LedgerStatus } from '../../ledger/contract/status-rows.ts';
+import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
 import { languageReference } from '../../mapping/language-reference.ts';
 import { MAX_EXPRESSION } from '../../mapping/mapping-definition.ts';
 import type { MappingProcess } from '../../mapping/start-mapping-process.ts';
@@ -24,7 +24,7 @@ import { alertsJson } from '../../status/alert-json.ts';
 import { batchWaits } from '../../status/batch-wait.ts';
 import { contentJson, deliveryJson, historyJson, leadJson, pollJson } from '../../status/record-json.ts';
 import { activityRequest, failureReasonsJson, sinkDetail, sinkRow } from '../../status/sink-detail.ts';
-import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
+import { allSinks, viewSinks } from '../../status/status-view.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 import type { Parts } from '../start/compose.ts';
 import type { Reloader, ReloadPreview, ReloadResult } from '../units/reloader.ts';
@@ -35,6 +35,7 @@ import { choiceOf, filterOf, leadIdOf, searchOf } from './ledger-filters.ts';
 import { logLines } from './log-lines.ts';
 import { overviewOf } from './overview.ts';
 import { reloadPreviewJson } from './reload-preview.ts';
+import { requireBatch, requireNames } from './require-known.ts';
 import { previewExport, runExport } from './run-export.ts';
 
 /**
@@ -126,12 +127,15 @@ export function operationsOf(context: OperationParts): Operations {
     deliveries: async (filter, page) => {
       await requireNames(context, query, filter);
       const { rows, next } = await query('deliveries', filterOf(filter), requireCursor(page));
+      if (next === null) await requireBatch(query, filter, rows.length);
       const batchWait = await batchWaitsOf(rows);
       return { rows: rows.map((row) => deliveryJson(row, batchWait)), next };
     },
     countDeliveries: async (filter) => {
       await requireNames(context, query, filter);
-      return query('countDeliveries', filterOf(filter), MAX_COUNTED);
+      const counted = await query('countDeliveries', filterOf(filter), MAX_COUNTED);
+      await requireBatch(query, filter, counted.count);
+      return counted;
     },
     failureReasons: async () => failureReasonsJson(await query('failureReasons')),
     sinks: async () => {
@@ -185,12 +189,15 @@ export function operationsOf(context: OperationParts): Operations {
     retry: async (filter) => {
       await requireNames(context, query, filter);
       const retried = await ledger.retry(filterOf(filter));
+      await requireBatch(query, filter, retried);
       wakes.notifyAll();
       return retried;
     },
     retriable: async (filter) => {
       await requireNames(context, query, filter);
-      return totalsJson(await ledger.retriable(filterOf(filter)));
+      const totals = await ledger.retriable(filterOf(filter));
+      await requireBatch(query, filter, totals.deliveries);
+      return totalsJson(totals);
     },
     replay: async (sink, source, lead) => {
       await requireNames(context, query, { sink, source });
@@ -200,11 +207,18 @@ export function operationsOf(context: OperationParts): Operations {
     },
     discard: async (filter, note) => {
       await requireNames(context, query, filter);
-      return ledger.discard(filterOf(filter), { by: actor.getStore()?.who ?? 'unknown', note });
+      const discarded = await ledger.discard(filterOf(filter), {
+        by: actor.getStore()?.who ?? 'unknown',
+        note,
+      });
+      await requireBatch(query, filter, discarded);
+      return discarded;
     },
     discardable: async (filter) => {
       await requireNames(context, query, filter);
-      return totalsJson(await ledger.discardable(filterOf(filter)));
+      const totals = await ledger.discardable(filterOf(filter));
+      await requireBatch(query, filter, totals.deliveries);
+      return totalsJson(totals);
     },
     replayable: async (sink, filter) => {
       await requireNames(context, query, { sink, source: filter.source });
@@ -266,35 +280,6 @@ function withHttpErrors(queries: PageReader): AskLedger {
       throw error;
     }
   };
-}
-
-/** Requires known names, because a query for a misspelt name would find nothing, which looks like good news. @throws RequestError */
-async function requireNames(
-  { parts }: OperationParts,
-  query: AskLedger,
-  { sink, source }: { sink?: string | undefined; source?: string | undefined },
-): Promise<void> {
-  if (sink === undefined && source === undefined) return;
-  const status: LedgerStatus = await query('status');
-  const { config } = parts.current;
-  const renamed = config.sinks.find(({ formerly }) => formerly === sink)?.name;
-  requireName('sink', sink, allSinks(config, status), renamed);
-  requireName('source', source, viewSources(config, status));
-}
-
-function requireName(
-  kind: 'sink' | 'source',
-  name: string | undefined,
-  known: readonly { readonly name: string }[],
-  renamed?: string,
-): void {
-  if (name === undefined || known.some((one) => one.name === name)) return;
-  const all =
-    known.length === 0
-      ? `There are no ${kind}s.`
-      : `The ${kind}s are: ${known.map((one) => one.name).join(', ')}.`;
-  const what = `There is no ${kind} "${name}"${renamed === undefined ? '.' : `: it was renamed to ${renamed}.`}`;
-  throw new RequestError(404, `unknown-${kind}`, what, all);
 }
 
 /** Returns the page request unchanged. @throws RequestError if its cursor is malformed */

@@ -1,5 +1,10 @@
 import type { LeadId } from '../../leads/lead.ts';
-import type { ActionFilter, DeliveryFilter, ResultFilter } from '../../ledger/contract/ledger-queries.ts';
+import {
+  type ActionFilter,
+  type DeliveryFilter,
+  MAX_SEARCHED_FOR_BATCH,
+  type ResultFilter,
+} from '../../ledger/contract/ledger-queries.ts';
 import type { Count, Order, Rows } from '../../ledger/contract/page-rows.ts';
 import type { DeliveryRow } from '../../ledger/contract/status-rows.ts';
 import { idFilters, listedStates } from '../../ledger/rules/control/selecting.ts';
@@ -8,7 +13,7 @@ import { toDeliveryRow } from '../../ledger/rules/queries/delivery-rows.ts';
 import { type Cursor, countOf, FROM_NEWEST, rowsAfter } from '../../ledger/rules/queries/keyset-page.ts';
 import { periodOf } from '../../ledger/rules/queries/period.ts';
 import { hasResultCondition, resultParameters } from '../../ledger/rules/queries/result-parameters.ts';
-import { MAX_SEARCHED, sentUnder } from '../../ledger/rules/queries/webhook-batch.ts';
+import { sentUnder } from '../../ledger/rules/queries/webhook-batch.ts';
 import { isBatchWebhookId } from '../../platform/text/webhook-id.ts';
 import { texts, type Value } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
@@ -128,7 +133,7 @@ async function named(
   const { webhookId } = filter;
   if (webhookId === undefined || !isBatchWebhookId(webhookId)) return ofLead(tx, filter, after, limit);
   const found: Cursor[] = [];
-  for (const id of sentUnder(webhookId, await tx.rows(SENT, [filter.sink ?? null, MAX_SEARCHED])))
+  for (const id of sentUnder(webhookId, await tx.rows(SENT, [filter.sink ?? null, MAX_SEARCHED_FOR_BATCH])))
     found.push(...(await ofLead(tx, { ...filter, webhookId: id }, after, limit)));
   return rowsAfter(found, after, 'newest').slice(0, limit);
 }

@@ -22,6 +22,9 @@ import type {
 /** A state to select by. A `discarded` delivery is skipped: it was dead until an operator discarded it. */
 export type SelectedState = DeliveryState | 'discarded';
 
+/** Maximum number of attempts that are searched, newest first, for those that sent a batch. */
+export const MAX_SEARCHED_FOR_BATCH = 20_000;
+
 /** Conditions on how a delivery went. A delivery matches if it meets every given condition. */
 export interface ResultFilter {
   readonly states?: readonly SelectedState[] | undefined;

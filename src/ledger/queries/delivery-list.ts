@@ -1,7 +1,12 @@
 import type Database from 'better-sqlite3';
 import type { LeadId } from '../../leads/lead.ts';
 import { isBatchWebhookId } from '../../platform/text/webhook-id.ts';
-import type { ActionFilter, DeliveryFilter, SelectedState } from '../contract/ledger-queries.ts';
+import {
+  type ActionFilter,
+  type DeliveryFilter,
+  MAX_SEARCHED_FOR_BATCH,
+  type SelectedState,
+} from '../contract/ledger-queries.ts';
 import type { Count, Order, Rows } from '../contract/page-rows.ts';
 import type { DeliveryRow } from '../contract/status-rows.ts';
 import { idFilters, listedStates, STATE_CONDITIONS } from '../rules/control/selecting.ts';
@@ -22,7 +27,7 @@ import {
   type ResultParameters,
   resultParameters,
 } from '../rules/queries/result-parameters.ts';
-import { type BatchAttempt, MAX_SEARCHED, sentUnder } from '../rules/queries/webhook-batch.ts';
+import { type BatchAttempt, sentUnder } from '../rules/queries/webhook-batch.ts';
 import { deliveryId } from '../schema/views.ts';
 import { filterSql } from './filter-sql.ts';
 import { MEETS_RESULT } from './result-filter.ts';
@@ -222,7 +227,7 @@ const MADE = `SELECT coalesce(sum(times), 0) AS made, coalesce(sum(answer <> '')
   duration_ms AS last_ms, max(attempt_no) FROM _attempts WHERE delivery_no = ?`;
 
 const SENT = `SELECT sent.batch_no AS batch, sent.started_at AS startedAt, d.delivery_no AS no, ${deliveryId} AS delivery
-  FROM (SELECT attempt_no, delivery_no, batch_no, started_at FROM _attempts ORDER BY attempt_no DESC LIMIT ${MAX_SEARCHED}) sent
+  FROM (SELECT attempt_no, delivery_no, batch_no, started_at FROM _attempts ORDER BY attempt_no DESC LIMIT ${MAX_SEARCHED_FOR_BATCH}) sent
   CROSS JOIN _deliveries d ON d.delivery_no = sent.delivery_no CROSS JOIN _versions v ON v.version_no = d.version_no
   CROSS JOIN _sinks s ON s.sink_no = d.sink_no WHERE :sink IS NULL OR s.sink = :sink`;
 

@@ -218,6 +218,18 @@ describe('leadsync deliveries', () => {
     expect({ stdout, stderr, code }).toEqual({ stdout: '', stderr: 'No delivery matches.\n', code: 0 });
   });
 
+  test('says how far it searched for a batch that it does not find, unless another option excludes it', async () => {
+    const { install } = await someDead();
+    const batch = `batch_${'0'.repeat(32)}`;
+    const { stdout, stderr, code } = await install.run(['deliveries', '--webhook-id', batch]);
+    expect({ stdout, code }).toEqual({ stdout: '', code: 0 });
+    expect(stderr).toMatch(
+      /^None of the last 20,000 attempts sent a batch with this webhook-id\. .*`id` of an event/,
+    );
+    const one = await install.run(['deliveries', '--webhook-id', 'crm:main:77:1:0a1b2c3d']);
+    expect(one.stderr).toBe('No delivery matches.\n');
+  });
+
   test.each([
     [['--sink', 'cmr'], 'There is no sink "cmr": did you mean "crm"?\nThe sinks are: crm, drop.'],
     [['--source', 'x'], 'There is no source "x".\nThe sources are: main.'],

@@ -1,8 +1,5 @@
 import { batchWebhookId } from '../../../platform/text/webhook-id.ts';
 
-/** Maximum number of attempts that are searched, newest first, for those that sent a batch. */
-export const MAX_SEARCHED = 20_000;
-
 /** An attempt of a delivery in a batch. `startedAt` is in ms since 1970. */
 export interface BatchAttempt {
   readonly batch: number;
