@@ -29,7 +29,10 @@ test('no page has an id twice, and no link within a page leads nowhere', async (
     const html = await (await fetch(`${url}${path}`, init)).text();
     const ids = [...html.matchAll(/<[^>]*? id="([^"]*)"/g)].map(([, id]) => id);
     expect(ids.length, path).toBeGreaterThan(0);
-    expect(ids.filter((id, at) => ids.indexOf(id) !== at), path).toEqual([]);
+    expect(
+      ids.filter((id, at) => ids.indexOf(id) !== at),
+      path,
+    ).toEqual([]);
     const inPage = [...html.matchAll(/(?:href="#|<label for="|aria-[a-z]+by="|list=")([^"]+)"/g)];
     // The heading of the dialog arrives with its content.
     for (const [, target] of inPage) expect([...ids, 'ask-heading'], path).toContain(target);

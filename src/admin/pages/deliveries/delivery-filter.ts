@@ -32,6 +32,8 @@ export function fieldsFor(
 
 /** Maximum length of a reason in a filter, in characters. The filter selects every reason that contains the text. */
 const MAX_REASON = 200;
+/** What a cut in the middle of a character leaves at the end. No address can contain it, and so the filter would select nothing. */
+const HALF_A_CHARACTER = /[\ud800-\udbff]$/;
 
 /** Returns the filter, as fields of an address, for the deliveries in a state with a reason: to one sink, or to all. */
 export function reasonFilter(of: {
@@ -39,7 +41,8 @@ export function reasonFilter(of: {
   readonly state: string;
   readonly reason: string;
 }) {
-  return { sink: of.sink, state: of.state, reason: of.reason.slice(0, MAX_REASON).trim() };
+  const part = of.reason.slice(0, MAX_REASON).replace(HALF_A_CHARACTER, '');
+  return { sink: of.sink, state: of.state, reason: part.trim() };
 }
 
 /** Describes the deliveries to which an action on everything in a filter applies, because a dialog may cover the filter. */
