@@ -69,6 +69,14 @@ export interface ConfigReader {
 /** The files that a configuration was read from. */
 export type ConfigFiles = Pick<Config, 'file' | 'secretFiles'>;
 
+/** What was read from the files, and their stamp before that. */
+interface Reading {
+  readonly files: ConfigFiles;
+  readonly stamp: string;
+  /** Returns the configuration. @throws ConfigError */
+  readonly config: () => Config;
+}
+
 /** What the reloader needs of the running sources and sinks. */
 type Units = Pick<Installation, 'apply' | 'changedOptions' | 'planned'>;
 
@@ -81,8 +89,10 @@ export class Reloader {
   readonly #audit: Pick<AuditStore, 'write'>;
   #state: ConfigState;
   #last: Promise<unknown>;
-  #files: ConfigFiles;
-  #loadedStamp: string;
+  /** The reading of the last reload, whether it succeeded or failed. */
+  #loaded: Reading;
+  /** The last reading of a reload or a preview. */
+  #latest: Reading;
 
   /**
    * `config` is the first configuration, and `loadedStamp` the stamp of its files when it was read. Reloads wait for `ready`, which resolves
@@ -101,8 +111,8 @@ export class Reloader {
     },
   ) {
     const { clock, emit, config, loadedStamp, ready, audit } = parts;
-    this.#files = config;
-    this.#loadedStamp = loadedStamp;
+    this.#loaded = { files: config, stamp: loadedStamp, config: () => config };
+    this.#latest = this.#loaded;
     this.#last = ready;
     this.#installation = installation;
     this.#read = read;
@@ -118,19 +128,24 @@ export class Reloader {
 
   /** Files of the last reload, whether it succeeded or failed. */
   get files(): ConfigFiles {
-    return this.#files;
+    return this.#loaded.files;
   }
 
   /** Stamp of the files at the last reload, whether it succeeded or failed. */
   get loadedStamp(): string {
-    return this.#loadedStamp;
+    return this.#loaded.stamp;
   }
 
-  /** Returns the changes that a reload would make now, with the plan if `withPlan` is true, or the faults. Changes nothing. */
+  /**
+   * Returns the changes that a reload would make now, with the plan if `withPlan` is true, or the faults. Changes nothing. Without the plan, reads the
+   * files only if they have changed since they were last read, because an open page asks every few seconds, and reading takes the main thread.
+   */
   async preview(withPlan: boolean): Promise<ReloadPreview> {
-    const { file } = this.#files;
+    const { file } = this.#loaded.files;
     try {
-      const next = this.#read.load();
+      const { files, stamp } = this.#latest;
+      if (withPlan || this.#read.stamp(files) !== stamp) this.#latest = readAll(this.#read, files);
+      const next = this.#latest.config();
       const plan = withPlan ? await this.#planned(next) : [];
       return { file, options: this.#installation.changedOptions(next), plan };
     } catch (error) {
@@ -191,24 +206,35 @@ export class Reloader {
     });
   }
 
-  /**
-   * Reads the configuration. Takes the stamp first, so that an edit made while it reads counts as a new change. Only reading the
-   * configuration shows which files hold secrets; if that list has changed, reads everything again. @throws ConfigError
-   */
+  /** Reads the configuration. @throws ConfigError */
   #load(): Config {
-    const before = this.#files;
-    this.#loadedStamp = this.#read.stamp(before);
-    try {
-      const config = this.#read.load();
-      this.#files = config;
-      if (isDeepStrictEqual(config.secretFiles, before.secretFiles)) return config;
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      const { secretFiles } = error;
-      this.#files = { file: before.file, secretFiles };
-      if (isDeepStrictEqual(secretFiles, before.secretFiles)) throw error;
-    }
-    return this.#load();
+    this.#loaded = readAll(this.#read, this.#loaded.files);
+    this.#latest = this.#loaded;
+    return this.#loaded.config();
+  }
+}
+
+/**
+ * Reads the configuration. Takes the stamp first, so that an edit made while it reads counts as a new change. Only reading the configuration
+ * shows which files hold secrets; if that list differs from the one in `before`, reads everything again.
+ */
+function readAll(read: ConfigReader, before: ConfigFiles): Reading {
+  const stamp = read.stamp(before);
+  const { files, config } = readOnce(read, before);
+  if (isDeepStrictEqual(files.secretFiles, before.secretFiles)) return { files, stamp, config };
+  return readAll(read, files);
+}
+
+function readOnce(read: ConfigReader, before: ConfigFiles): Omit<Reading, 'stamp'> {
+  try {
+    const config = read.load();
+    return { files: config, config: () => config };
+  } catch (error) {
+    const { secretFiles } = error instanceof ConfigError ? error : before;
+    const fail = () => {
+      throw error;
+    };
+    return { files: { file: before.file, secretFiles }, config: fail };
   }
 }
 

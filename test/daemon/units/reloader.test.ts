@@ -1,3 +1,4 @@
+import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { AuditFields } from '../../../src/audit/audit-store.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
@@ -15,7 +16,11 @@ import { Reported } from '../joints/fakes.ts';
 function aReloader() {
   const clock = new HeldClock();
   const { configFile } = new Install();
-  const load = () => loadConfig(configFile, { sinkTypes, env: {} });
+  let loads = 0;
+  const load = () => {
+    loads += 1;
+    return loadConfig(configFile, { sinkTypes, env: {} });
+  };
   const config = load();
   const next = {
     changes: [] as string[],
@@ -43,13 +48,16 @@ function aReloader() {
     },
   };
   const ready = Promise.resolve();
-  const stamp = () => '';
+  const stamp = () => statSync(configFile, { bigint: true }).mtimeNs.toString();
+  const loadedStamp = stamp();
   return {
     clock,
+    configFile,
+    loads: () => loads,
     next,
     lines,
     reported,
-    reloader: new Reloader(units, { load, stamp }, { clock, emit, config, loadedStamp: '', ready, audit }),
+    reloader: new Reloader(units, { load, stamp }, { clock, emit, config, loadedStamp, ready, audit }),
   };
 }
 
@@ -71,6 +79,28 @@ test('a preview says how many leads a change concerns only if it is asked for th
     plan: ['sink crm is new: 7 leads listed before are owed to it'],
   });
   expect(await reloader.preview(false)).toMatchObject({ options: [], plan: [] });
+});
+
+test('a preview without the plan reads the configuration only after its files have changed', async () => {
+  const { configFile, loads, reloader } = aReloader();
+  const before = loads();
+  await reloader.preview(false);
+  expect(loads()).toBe(before);
+  await reloader.preview(true);
+  expect(loads()).toBe(before + 1);
+  const yaml = readFileSync(configFile, 'utf8');
+  writeFileSync(configFile, `${yaml}nonsense: 1\n`);
+  utimesSync(configFile, 1, 1);
+  for (let n = 0; n < 2; n += 1)
+    expect(await reloader.preview(false)).toMatchObject({ faults: [expect.stringContaining('nonsense')] });
+  expect(loads()).toBe(before + 2);
+  expect(reloader.loadedStamp).not.toBe(statSync(configFile, { bigint: true }).mtimeNs.toString());
+  await reloader.reload('request');
+  expect(loads()).toBe(before + 3);
+  writeFileSync(configFile, yaml);
+  utimesSync(configFile, 2, 2);
+  expect(await reloader.preview(false)).toMatchObject({ options: [] });
+  expect(reloader.state.stale?.faults).toEqual([expect.stringContaining('nonsense')]);
 });
 
 test('a ledger that cannot be read is no fault of the configuration: the preview still has the options', async () => {
