@@ -317,7 +317,18 @@ const rooms: Readonly<Record<string, Room>> = {
       'alerts/ notifies people of problems; it must not know how they are found, nor how leads are read, stored or delivered.',
   },
   config: {
-    imports: ['alerts', 'delivery', 'exports', 'identity', 'leads', 'mapping', 'platform', 'sinks', 'source'],
+    imports: [
+      'alerts',
+      'delivery',
+      'exports',
+      'identity',
+      'leads',
+      'mapping',
+      'platform',
+      'postgres',
+      'sinks',
+      'source',
+    ],
     doors: [
       'load-config.ts',
       'config-warnings.ts',
@@ -462,6 +473,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
     'identity',
     'mapping',
     'platform',
+    'postgres',
     'sinks',
     'sinks/*',
     'source',

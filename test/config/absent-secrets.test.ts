@@ -22,10 +22,12 @@ test('the schema knows its secrets', () => {
 });
 
 test.each(
-  secrets().flatMap((secret) => [
-    [secret, '${NOT_SET}'],
-    [secret, '{ file: /does/not/exist }'],
-  ]),
+  secrets()
+    .filter((secret) => secret !== 'ledger.url')
+    .flatMap((secret) => [
+      [secret, '${NOT_SET}'],
+      [secret, '{ file: /does/not/exist }'],
+    ]),
 )(
   '%s may be absent (%s) where only the ledger is looked into, and not where leadsync runs',
   (secret, value) => {

@@ -1,7 +1,13 @@
 import type { ExportConfig } from '../../exports/contract/options.ts';
 import { DEFAULT_BREAKER } from '../../leads/breaker-policy.ts';
 import { Secret } from '../../platform/options/secret.ts';
-import { type Config, filesOf, type SinkConfig, type SourceConfig } from '../contract/config.ts';
+import {
+  type Config,
+  DEFAULT_SERVER,
+  filesOf,
+  type SinkConfig,
+  type SourceConfig,
+} from '../contract/config.ts';
 
 /** A source, sink, export or backup whose options changed. */
 export interface AlteredEntry {
@@ -87,7 +93,9 @@ const LIVE: readonly Option[] = [
 
 const RESTART: readonly Option[] = [
   { name: 'data_dir', of: ({ dataDir }) => dataDir },
-  { name: 'ledger.url', of: ({ ledgerServer }) => ledgerServer },
+  { name: 'ledger.url', of: ({ ledgerServer }) => ledgerServer?.url },
+  { name: 'ledger.schema', of: ({ ledgerServer = DEFAULT_SERVER }) => ledgerServer.schema },
+  { name: 'ledger.connections', of: ({ ledgerServer = DEFAULT_SERVER }) => ledgerServer.connections },
   {
     name: 'queue.redis_url',
     of: ({ queue: { redis } }) => (redis?.kind === 'server' ? redis.url : undefined),

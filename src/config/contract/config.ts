@@ -139,6 +139,12 @@ export interface LedgerServer {
   readonly connections: number;
 }
 
+/** What a server has where the configuration names only its address. */
+export const DEFAULT_SERVER: Pick<LedgerServer, 'schema' | 'connections'> = {
+  schema: 'leadsync_ledger',
+  connections: 4,
+};
+
 /** Returns the exports and the backups of a configuration. */
 export function filesOf({ exports, backups }: Pick<Config, 'exports' | 'backups'>): readonly ExportConfig[] {
   return [...exports, ...backups];

@@ -3,8 +3,9 @@ import { alertOptions } from '../../alerts/options.ts';
 import { queueOptions } from '../../delivery/options.ts';
 import { backupOptions, exportOptions } from '../../exports/contract/options.ts';
 import { lookupsOption } from '../../mapping/options.ts';
-import { secret, size } from '../../platform/options/option-types.ts';
+import { secret } from '../../platform/options/option-types.ts';
 import { adminOptions } from './admin-options.ts';
+import { ledgerOptions } from './ledger-options.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
 
 /** Minimum length of a passphrase, in characters. An attacker who has the files could find a shorter one by brute force, offline. */
@@ -28,22 +29,7 @@ export const daemonOptions = z.strictObject({
     .min(1)
     .default('./data')
     .describe('The folder of the ledger, the tokens and the lock; created if missing.'),
-  ledger: z
-    .strictObject({
-      create: z
-        .enum(['ask', 'always', 'never'])
-        .default('ask')
-        .describe(
-          'Whether leadsync creates a missing ledger. `ask`: only if there is no sign of an earlier one. If there is, leadsync exits and says what it found, because with a new ledger every lead would go to every sink again. If sinks or Redis do not answer yet, leadsync waits for them before it decides. `always`: leadsync creates it without checking. `never`: only `leadsync ledger accept` creates it, because this installation is not new.',
-        ),
-      min_free: size()
-        .prefault('500mb')
-        .describe(
-          'leadsync warns (`disk_low`) while the disk of `data_dir` has less free space than this. When the disk is full, leadsync neither polls nor delivers.',
-        ),
-    })
-    .prefault({})
-    .describe('The record of leads, deliveries and attempts: `ledger.db` in `data_dir`.'),
+  ledger: ledgerOptions,
   sources: z
     .record(z.string(), z.unknown())
     .refine((sources) => Object.keys(sources).length > 0, 'must have at least one source')

@@ -12,6 +12,7 @@ import { nameOption } from '../options/option-limits.ts';
 import { optionSchema } from '../options/option-schema.ts';
 import { sourceEntry } from '../options/source-entry.ts';
 import { checkAdminAccess, commandToken, headerOf, loginOf, tokensOf } from './admin-access.ts';
+import { refuseFileOptions, refuseSharedSchema } from './ledger-server.ts';
 import { isMap, type Purpose, withoutSecrets } from './purpose.ts';
 import { SinkReader } from './sink-reader.ts';
 import { TreeValidator } from './validate-tree.ts';
@@ -80,16 +81,23 @@ export class ConfigReader {
       );
     checkAdminAccess(daemon.admin, this.#validator);
     this.#refuseSharedNames(daemon);
+    const readSinks = sinks.filter((sink) => sink !== undefined);
+    const { server } = daemon.ledger;
+    if (server) {
+      refuseFileOptions(daemon, this.#tree, this.#validator);
+      refuseSharedSchema(server, readSinks, this.#validator);
+    }
     if (!this.#ignoresTests && this.#faults.isEmpty) reader.runTests();
     return {
       file: this.#file,
       secretFiles: this.secretFiles,
       name: daemon.name,
       dataDir: resolve(this.#folder, daemon.data_dir),
+      ledgerServer: server,
       ledgerCreate: daemon.ledger.create,
       minFreeBytes: daemon.ledger.min_free,
       sources: sources.filter((source) => source !== undefined),
-      sinks: sinks.filter((sink) => sink !== undefined),
+      sinks: readSinks,
       queue: { redis, prefix: daemon.queue.prefix, board: daemon.queue.board },
       exports: this.#exportsOf(daemon),
       backups: this.#backupsOf(daemon),
@@ -114,7 +122,8 @@ export class ConfigReader {
 
   /**
    * Returns the part of the configuration that is enough for commands that neither poll nor deliver. Validates the other parts too, and
-   * leaves them out. For each fault, leaves out as little as possible. Returns undefined if data_dir has a fault.
+   * leaves them out. For each fault, leaves out as little as possible. Returns undefined if data_dir has a fault, or if the address of the
+   * ledger's server cannot be read: the file in data_dir would be another ledger.
    */
   readForLedger(): LedgerConfig | undefined {
     const { root } = this.#tree;
@@ -128,6 +137,7 @@ export class ConfigReader {
     return {
       file: this.#file,
       dataDir: resolve(this.#folder, daemon.data_dir),
+      ledgerServer: daemon.ledger.server,
       minFreeBytes: daemon.ledger.min_free,
       sources: sources.filter((source) => source !== undefined),
       sinks: sinks.filter((sink) => sink !== undefined),
@@ -148,7 +158,7 @@ export class ConfigReader {
 
   /**
    * Reads the sections that a `LedgerConfig` needs one by one, if need be without their secrets, so that faults elsewhere do not hide them.
-   * Returns undefined if data_dir has a fault.
+   * Returns undefined if data_dir has a fault, or if there is an address of the ledger's server that cannot be read.
    */
   #readEssentials(root: unknown) {
     if (!isMap(root)) return undefined;
@@ -158,10 +168,12 @@ export class ConfigReader {
     const { name, data_dir, ledger, queue, exports, backups, admin } = daemonOptions.shape;
     const dataDir = read('data_dir', data_dir);
     if (dataDir === undefined) return undefined;
+    const ledgerSection = read('ledger', ledger) ?? ledger.parse(undefined);
+    if (this.#tree.has(['ledger', 'url']) && !ledgerSection.server) return undefined;
     return {
       name: read('name', name),
       data_dir: dataDir,
-      ledger: read('ledger', ledger) ?? ledger.parse(undefined),
+      ledger: ledgerSection,
       queue: read('queue', queue) ?? queue.parse(undefined),
       exports: read('exports', exports) ?? {},
       backups: read('backups', backups) ?? {},

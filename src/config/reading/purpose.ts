@@ -6,7 +6,7 @@ import { ANY_TYPE, sinkOptions } from '../options/sink-options.ts';
 
 /**
  * What a configuration is read for. `everything`: to poll and deliver. `ledger`: to read and change the ledger; then an unavailable
- * secret that only polling and delivering need is not a fault.
+ * secret that only polling and delivering need is not a fault. The address of the ledger's server is needed for both.
  */
 export type Purpose = 'everything' | 'ledger';
 
@@ -21,6 +21,8 @@ export function isNeeded(path: Path, purpose: Purpose): boolean {
       return option === undefined || option === 'type' || COMMON.has(String(option));
     case 'alerts':
       return false;
+    case 'ledger':
+      return true; // without its address, a command would open another ledger: the file in data_dir
     default:
       return !isSecret(path);
   }

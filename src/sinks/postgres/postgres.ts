@@ -3,8 +3,9 @@ import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import type { LeadKey, Person, RejectedKey, Subject } from '../../leads/person.ts';
-import { duration, secret } from '../../platform/options/option-types.ts';
-import { isSchemaName, quoted } from '../../postgres/identifier.ts';
+import { duration } from '../../platform/options/option-types.ts';
+import { quoted } from '../../postgres/identifier.ts';
+import { databaseUrl, schemaName } from '../../postgres/options.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import type { DestinationField, MissingPart } from '../destination-parts.ts';
 import type { Mirror } from '../mirror.ts';
@@ -33,17 +34,10 @@ import { Preparation } from './preparation.ts';
 import { checkSchema, existingTables, migrate } from './schema/schema.ts';
 
 const postgresOptions = z.strictObject({
-  url: secret()
-    .refine(
-      (url) => isDatabaseUrl(url.reveal()),
-      'must be an address such as postgresql://user:password@host:5432/database',
-    )
-    .describe(
-      'The address of the database: `postgresql://user:password@host:5432/database`. Append `?sslmode=verify-full` for TLS.',
-    ),
-  schema: z
-    .string()
-    .refine(isSchemaName, 'must have up to 63 letters, digits or _, and not begin with a digit or pg_')
+  url: databaseUrl().describe(
+    'The address of the database: `postgresql://user:password@host:5432/database`. Append `?sslmode=verify-full` for TLS.',
+  ),
+  schema: schemaName()
     .default('leadsync')
     .describe('The schema that leadsync creates its tables in. Nothing else should use it.'),
   mirror: z
@@ -267,8 +261,4 @@ class PostgresSink implements Sink {
       throw error instanceof SinkUnavailable && !isCommitting ? error.beforeSending() : error;
     }
   }
-}
-
-function isDatabaseUrl(address: string): boolean {
-  return /^postgres(ql)?:\/\//.test(address) && URL.canParse(address);
 }
