@@ -86,6 +86,7 @@ const rooms: Readonly<Record<string, Room>> = {
   ledger: {
     imports: ['catalog', 'leads', 'platform'],
     doors: [
+      'contract/held-ledger.ts',
       'contract/ledger.ts',
       'contract/ledger-control.ts',
       'contract/ledger-delivering.ts',
@@ -163,7 +164,13 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'ledger-postgres': {
     imports: ['audit', 'catalog', 'leads', 'ledger', 'platform', 'postgres'],
-    doors: ['inspect-server.ts', 'installation-stores.ts', 'postgres-ledger.ts', 'postgres-pages.ts'],
+    doors: [
+      'hold-ledger.ts',
+      'inspect-server.ts',
+      'installation-stores.ts',
+      'postgres-ledger.ts',
+      'postgres-pages.ts',
+    ],
     because:
       'ledger-postgres/ is being built: the same ledger in PostgreSQL. It takes contracts and rules from ledger/, and must not know SQLite.',
   },

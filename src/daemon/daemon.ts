@@ -110,6 +110,7 @@ export class Daemon {
     }
     await this.#installation.start();
     this.#started.resolve();
+    this.#stopWhenLost();
     if (role.kind !== 'worker') this.#startWatching();
     if (role.kind === 'run') this.#startUnattended();
     this.#loops.start('watching the ledger file', (signal) => this.#watchFile(signal));
@@ -204,6 +205,14 @@ export class Daemon {
 
   get #emit() {
     return this.#parts.telemetry.emit;
+  }
+
+  #stopWhenLost(): void {
+    const { ledgerLost } = this.#parts;
+    void ledgerLost?.then((by) => {
+      this.#emit({ type: 'ledger-taken-over', where: ledgerPlaceOf(this.config).where, by });
+      this.#failed.resolve('another leadsync took the ledger over');
+    });
   }
 
   async #watchFile(signal: AbortSignal): Promise<void> {

@@ -2,11 +2,14 @@ import type { PoolClient } from 'pg';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { requireEmpty, shapeIn } from './database/migrating.ts';
 import { PostgresAccess, type PostgresPlace } from './database/postgres-access.ts';
+import { holderIn } from './database/run-lock.ts';
 import { requireSuitable, type ServerFacts } from './database/suitable-server.ts';
 
 /** What a server says about itself, and whether it has the ledger. */
 export interface ServerFinding extends ServerFacts {
   readonly exists: boolean;
+  /** The process that polls and dispatches with the ledger; undefined if none does. */
+  readonly holder: string | undefined;
   /** How long the server took to answer, in ms. */
   readonly roundTripMs: number;
 }
@@ -25,7 +28,7 @@ export async function inspectServer(place: PostgresPlace): Promise<ServerFinding
       const roundTripMs = performance.now() - from;
       const exists = (await shapeIn(client, access.where, place.schema)) !== undefined;
       if (!exists) await requireRoom(client, access.where, place.schema);
-      return { ...facts, roundTripMs, exists };
+      return { ...facts, roundTripMs, exists, holder: exists ? await holderIn(client) : undefined };
     });
     // A second connection shows a pooler, which lets both use the same session.
     const second = access.prepare(async () => undefined);

@@ -5,7 +5,7 @@ export const ExitCode = {
   usage: 2,
   /** EX_UNAVAILABLE: something could not be reached. */
   unreachable: 69,
-  /** EX_TEMPFAIL: another leadsync holds the data directory. */
+  /** EX_TEMPFAIL: another leadsync holds the data directory, or works with the ledger. */
   inUse: 75,
   /** EX_CONFIG: the configuration is invalid. */
   configuration: 78,
@@ -17,6 +17,6 @@ export const EXIT_CODE_MEANINGS: ReadonlyMap<number, string> = new Map([
   [ExitCode.notDone, 'failure'],
   [ExitCode.usage, 'usage error'],
   [ExitCode.unreachable, 'something could not be reached'],
-  [ExitCode.inUse, 'another leadsync holds the data directory'],
+  [ExitCode.inUse, 'another leadsync holds the data directory or works with the ledger'],
   [ExitCode.configuration, 'invalid configuration'],
 ]);

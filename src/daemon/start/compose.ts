@@ -79,6 +79,8 @@ export interface Parts {
   readonly current: { config: Config };
   readonly openSinks: OpenSinks;
   readonly ledger: Ledger;
+  /** Resolves when another process has taken the ledger over, with a description of that process. Undefined for a worker, which does not hold it. */
+  readonly ledgerLost: Promise<string> | undefined;
   /** The processes that work on the ledger, including this one. */
   readonly processes: Processes;
   readonly carrier: Carrier;
@@ -126,7 +128,7 @@ export async function compose(
     await waitToStart(options, clock);
   }
   const processes = processesOf(config.dataDir);
-  const ledger = await openLedger(current, { ...options, create: polls, processes }, closers);
+  const { ledger, ledgerLost } = await openLedger(current, { ...options, create: polls, processes }, closers);
   const pollFailures = new PollFailures(clock);
   const tracing = await openTracing({
     env: options.env ?? {},
@@ -179,6 +181,7 @@ export async function compose(
     current,
     openSinks,
     ledger,
+    ledgerLost,
     processes,
     carrier,
     exportStates,
@@ -203,12 +206,13 @@ async function openLedger(
     random = Math.random,
   }: { create: boolean; processes: Processes } & Pick<DaemonOptions, 'clock' | 'random'>,
   closers: Closers,
-): Promise<Ledger> {
+): Promise<Pick<Parts, 'ledger' | 'ledgerLost'>> {
   const { config } = current;
   // Not from `random`, because the name must differ from every name that has ever been used here, even in a test with a seed.
   const holder = randomBytes(8).toString('hex');
   const parts = { create, holder, sinks: () => current.config.sinks };
-  const { file } = ledgerPlaceOf(config);
+  const place = ledgerPlaceOf(config);
+  const { file } = place;
   const ledger =
     file === undefined || clock
       ? await openConfiguredLedger(config, { ...parts, clock: clock ?? systemClock, random })
@@ -217,7 +221,11 @@ async function openLedger(
   if (create) closers.push(() => ledger.recordProgress());
   const own = await processes.join(holder);
   closers.push(() => own.release());
-  return ledger;
+  if (!create) return { ledger, ledgerLost: undefined };
+  const isDead = (other: string) => processes.isDead(other);
+  const held = await place.hold({ clock: clock ?? systemClock, holder, isDead });
+  closers.push(() => held.release());
+  return { ledger, ledgerLost: held.lost };
 }
 
 /** Reports that the ledger was upgraded or restored from a backup. */

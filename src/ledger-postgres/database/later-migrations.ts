@@ -80,4 +80,15 @@ export const laterMigrations: readonly string[] = [
     details text NOT NULL                   -- the other fields, a JSON object
   );
   `,
+  `
+  -- Work of which there is one at a time, and the process that does it. There is one duty: to poll and dispatch everything.
+  CREATE TABLE _duties (
+    duty text PRIMARY KEY,
+    holder text NOT NULL,                   -- drawn for each process, as in _batches
+    machine text NOT NULL,
+    pid int NOT NULL,
+    since bigint NOT NULL,
+    held_until bigint NOT NULL
+  ) WITH (fillfactor = 50);
+  `,
 ];

@@ -4,6 +4,7 @@ import { quoted } from '../../postgres/identifier.ts';
 import { requireKnown } from './known-shape.ts';
 import type { PostgresAccess } from './postgres-access.ts';
 import { refreshComments, writeViews } from './public-relations.ts';
+import { heldError, holderIn } from './run-lock.ts';
 import { migrations } from './schema.ts';
 import { LOCK_TIMEOUT } from './settings.ts';
 import { statement } from './statement.ts';
@@ -18,7 +19,7 @@ interface Opened {
 
 /**
  * Creates the ledger in its schema, or applies the missing migrations, in one transaction. Another process that opens the ledger waits.
- * @throws LedgerError if the schema contains something else, or a newer leadsync wrote it
+ * @throws LedgerError if the schema contains something else, a newer leadsync wrote it, or another leadsync works with a ledger that has to be upgraded
  */
 export function migrate(access: PostgresAccess, schema: string): Promise<Opened> {
   return access.prepare(async (client) => {
@@ -33,6 +34,8 @@ export function migrate(access: PostgresAccess, schema: string): Promise<Opened>
     if (rows.length === 0) await client.query(`CREATE SCHEMA ${quoted(schema)}`);
     const from = (await shapeIn(client, access.where, schema)) ?? 0;
     if (from === 0) await requireEmpty(client, access.where, schema);
+    // An upgrade would take the tables away from a leadsync that works with them.
+    else if (from < migrations.length) await requireNotHeld(client, access.where, schema);
     for (const step of migrations.slice(from)) await client.query(step);
     if (from === 0)
       await client.query(
@@ -44,6 +47,12 @@ export function migrate(access: PostgresAccess, schema: string): Promise<Opened>
     await refreshComments(client, schema);
     return { id: await idIn(client), from };
   });
+}
+
+/** Requires that no process polls or dispatches with the ledger. @throws LedgerError with the code `held` */
+async function requireNotHeld(client: PoolClient, where: string, schema: string): Promise<void> {
+  const holder = await holderIn(client);
+  if (holder !== undefined) throw heldError(where, schema, holder);
 }
 
 /** Checks that the ledger has this version's schema. Changes nothing. @throws LedgerError if it does not */

@@ -15,6 +15,7 @@ export type LedgerErrorCode =
   | 'rights' // the server refuses the user
   | 'unsuitable' // the server is too old, or the database has an encoding in which not every lead can be stored
   | 'pooled' // a connection pooler keeps leadsync from having sessions of its own at the server
+  | 'held' // another leadsync works with it
   | 'fenced' // the poll is not the one that the ledger knows
   | 'replaced' // the cursor belongs to another ledger, or to an earlier history of this one
   | 'unexpected';

@@ -1,6 +1,7 @@
 import { existsSync, renameSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { HeldLedger } from '../../ledger/contract/held-ledger.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
 import { inspectFile, isBlank, ledgerSize } from '../../ledger/database/inspect-file.ts';
@@ -77,6 +78,11 @@ export class FilePlace implements LedgerPlace {
   async open({ holder, ...options }: OpenOptions): Promise<Ledger> {
     const held = holder === undefined ? {} : { holder };
     return openLedger({ ...options, ...held, file: this.file, compilesLate: true });
+  }
+
+  /** The lock of the data directory holds the file in it, too. */
+  async hold(): Promise<HeldLedger> {
+    return { lost: new Promise(() => undefined), release: async () => undefined };
   }
 
   async openPages(ledger: Pick<Ledger, 'reportDamage'>): Promise<PageReader> {

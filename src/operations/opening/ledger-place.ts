@@ -1,4 +1,5 @@
 import type { Judge } from '../../leads/judgement.ts';
+import type { HeldLedger, HoldOptions } from '../../ledger/contract/held-ledger.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
@@ -40,6 +41,11 @@ export interface LedgerPlace {
   setAside(now: Date): readonly string[];
   /** Opens the ledger in this thread. @throws LedgerError */
   open(options: OpenOptions): Promise<Ledger>;
+  /**
+   * Makes this process, which holds the data directory, the only one that polls and dispatches with the ledger. The ledger must be open.
+   * @throws LedgerError with the code `held` if another process is
+   */
+  hold(options: HoldOptions): Promise<HeldLedger>;
   /** Opens a reader for the pages and the API. Reports damage that a query finds to `ledger`. */
   openPages(ledger: Pick<Ledger, 'reportDamage'>): Promise<PageReader>;
 }

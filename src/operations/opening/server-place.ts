@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { LedgerServer } from '../../config/contract/config.ts';
+import type { HeldLedger, HoldOptions } from '../../ledger/contract/held-ledger.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
 import { printLength } from '../../platform/text/human-readable.ts';
@@ -46,12 +48,13 @@ export class ServerPlace implements LedgerPlace {
 
   async check(signal: AbortSignal, clock: Clock): Promise<string> {
     const { inspectServer } = await loadInspection();
-    const { exists, version, roundTripMs, now, losesCommits } = await inspectServer(this.#place());
+    const { exists, version, roundTripMs, now, losesCommits, holder } = await inspectServer(this.#place());
     const aheadMs = Math.round(now - clock.now().getTime());
     signal.throwIfAborted();
     return [
       `PostgreSQL ${version} answers.`,
       exists ? `The ledger is in ${this.where}.` : `The first run creates the ledger in ${this.where}.`,
+      ...(holder === undefined ? [] : [`It is in use by ${holder}.`]),
       ...(roundTripMs > ROUND_TRIP_MS
         ? [`An answer takes ${printLength(roundTripMs)}, which limits how much one process delivers.`]
         : []),
@@ -81,6 +84,12 @@ export class ServerPlace implements LedgerPlace {
   async open(options: OpenOptions): Promise<Ledger> {
     const { openPostgresLedger } = await import('../../ledger-postgres/postgres-ledger.ts');
     return openPostgresLedger({ ...options, ...this.#place(options.holder) });
+  }
+
+  async hold(options: HoldOptions): Promise<HeldLedger> {
+    const { holdLedger } = await import('../../ledger-postgres/hold-ledger.ts');
+    const { pid } = process;
+    return holdLedger(this.#place(options.holder), { ...options, machine: hostname(), pid });
   }
 
   async openPages(): Promise<PageReader> {
