@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { stringify } from 'yaml';
-import { configSchema } from '../src/config/options/json-schema.ts';
+import { configSchema } from '../src/config/options/config-json-schema.ts';
 import { sinkTypes } from '../src/sinks/registry.ts';
 import { datasetteConfig, datasetteMetadata } from './generate/datasette.ts';
 import { dbtSources } from './generate/dbt-sources.ts';

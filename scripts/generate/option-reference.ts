@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { destinationTypes } from '../../src/alerts/registry.ts';
+import { sinkSchema } from '../../src/config/options/config-json-schema.ts';
 import { daemonOptions } from '../../src/config/options/daemon-options.ts';
-import { sinkSchema } from '../../src/config/options/json-schema.ts';
-import { type JsonSchema, optionSchema } from '../../src/config/options/option-schema.ts';
+import { type JsonSchema, optionJsonSchema } from '../../src/config/options/option-json-schema.ts';
 import { ANY_TYPE, sinkOptions } from '../../src/config/options/sink-options.ts';
 import { sourceEntry } from '../../src/config/options/source-entry.ts';
 import { backupTypes, exportTypes } from '../../src/exports/contract/options.ts';
@@ -15,25 +15,25 @@ export function optionReference(sinkTypes: readonly SinkType[]): string {
   const sections = [
     INTRODUCTION,
     '## The daemon\n\nAt the top level of the file.',
-    table(optionSchema(daemonOptions)),
+    table(optionJsonSchema(daemonOptions)),
     '## A source\n\nList sources under `sources`, each under a name of your choice. The name identifies the source in log lines, metrics and tables.',
-    table(optionSchema(sourceEntry)),
+    table(optionJsonSchema(sourceEntry)),
     '## A sink\n\nList sinks under `sinks`, each under a name of your choice. `type` sets the kind of destination, and with it the options.',
     ...sinkTypes.flatMap((type) => sinkSection(type, common)),
     '## An export\n\nList exports under `exports`, each under a name of your choice. The names of its files begin with that name. See [exporting.md](exporting.md).',
     ...exportTypes.flatMap(({ type, summary, options }) => [
       `### Exports: \`type: ${type}\`\n\n${summary}`,
-      table(optionSchema(options)),
+      table(optionJsonSchema(options)),
     ]),
     '## A backup\n\nList backups under `backups`, each under a name of your choice. The names of its files begin with that name. A backup and an export cannot have the same name. See [backup.md](backup.md).',
     ...backupTypes.flatMap(({ type, summary, options }) => [
       `### Backups: \`type: ${type}\`\n\n${summary}`,
-      table(optionSchema(options)),
+      table(optionJsonSchema(options)),
     ]),
     '## A destination of alerts\n\nList destinations of alerts under `alerts.to`, each under a name of your choice. `leadsync test-alert` sends a test to each.',
     ...destinationTypes.flatMap(({ type, summary, options }) => [
       `### Alerts: \`type: ${type}\`\n\n${summary}`,
-      table(optionSchema(options)),
+      table(optionJsonSchema(options)),
     ]),
   ];
   return `${sections.join('\n\n')}\n`;
@@ -81,8 +81,8 @@ function printDefault(value: unknown, required: boolean): string {
   return typeof value === 'object' ? '' : `\`${String(value)}\``;
 }
 
-const [DURATION, SIZE] = [optionSchema(duration()).pattern, optionSchema(size()).pattern];
-const SECRET = JSON.stringify(optionSchema(secret()).anyOf);
+const [DURATION, SIZE] = [optionJsonSchema(duration()).pattern, optionJsonSchema(size()).pattern];
+const SECRET = JSON.stringify(optionJsonSchema(secret()).anyOf);
 
 /** Returns the values that an option accepts, in a few words. */
 function printValue(schema: JsonSchema): string {

@@ -5,9 +5,9 @@ import type { SinkType } from '../sinks/sink-type.ts';
 import type { ConfigValue, SecretOption } from './contract/config.ts';
 import { type Path, printPath } from './faults/fault-list.ts';
 import { takesSecretFile } from './options/absolute-paths.ts';
+import { sinkSchema } from './options/config-json-schema.ts';
 import { daemonOptions } from './options/daemon-options.ts';
-import { sinkSchema } from './options/json-schema.ts';
-import { isSchema, type JsonSchema, optionSchema } from './options/option-schema.ts';
+import { isSchema, type JsonSchema, optionJsonSchema } from './options/option-json-schema.ts';
 import { DEFAULT_EVERY_MS } from './options/poll-options.ts';
 import { sourceEntry } from './options/source-entry.ts';
 import type { YamlTree } from './reading/yaml-tree.ts';
@@ -34,10 +34,10 @@ interface ConfigValues {
 /** Returns the values that a configuration puts into effect. */
 export function inEffect(read: ParsedConfig): ConfigValues {
   const collector = new ValueCollector(read);
-  const { sources: _, sinks: __, ...daemon } = optionSchema(daemonOptions).properties ?? {};
+  const { sources: _, sinks: __, ...daemon } = optionJsonSchema(daemonOptions).properties ?? {};
   for (const [name, schema] of Object.entries(daemon)) if (isSchema(schema)) collector.value(schema, [name]);
   for (const name of namesUnder(read.tree, 'sources')) {
-    collector.value(optionSchema(sourceEntry), ['sources', name]);
+    collector.value(optionJsonSchema(sourceEntry), ['sources', name]);
     const poll = ['sources', name, 'poll'];
     if (!read.tree.has([...poll, 'every']) && !read.tree.has([...poll, 'cron']))
       collector.add([...poll, 'every'], printDuration(DEFAULT_EVERY_MS), 'default');

@@ -10,7 +10,7 @@ import { codeOf } from '../platform/failures/error-code.ts';
 import { makePrivateFile } from '../platform/files/private-file.ts';
 import { printable } from '../platform/text/printable.ts';
 import { ExportFailed, folderFailure } from './contract/export-failed.ts';
-import { BACKUP_ENDING } from './contract/export-format.ts';
+import { BACKUP_ENDING } from './contract/format-names.ts';
 import type { ExportTarget } from './contract/options.ts';
 import { openDestination } from './destinations/open-destination.ts';
 

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { loadLedgerConfig, parseConfig } from '../../src/config/load-config.ts';
 import { takesSecretFile } from '../../src/config/options/absolute-paths.ts';
 import { daemonOptions } from '../../src/config/options/daemon-options.ts';
-import { isSchema, optionSchema } from '../../src/config/options/option-schema.ts';
+import { isSchema, optionJsonSchema } from '../../src/config/options/option-json-schema.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 
 const parts = { sinkTypes, env: {} };
 
 /** Every secret that a section of the configuration has as an option of its own. */
 function secrets(): string[] {
-  return Object.entries(optionSchema(daemonOptions).properties ?? {}).flatMap(([section, schema]) => {
+  return Object.entries(optionJsonSchema(daemonOptions).properties ?? {}).flatMap(([section, schema]) => {
     const options = Object.entries((isSchema(schema) && schema.properties) || {});
     return options.flatMap(([option, form]) => (takesSecretFile(form) ? [`${section}.${option}`] : []));
   });

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { optionReference } from '../../scripts/generate/option-reference.ts';
 import { exampleConfig } from '../../src/config/initial/example-config.ts';
 import { parseConfig } from '../../src/config/load-config.ts';
-import { configSchema, sinkSchema } from '../../src/config/options/json-schema.ts';
+import { configSchema, sinkSchema } from '../../src/config/options/config-json-schema.ts';
 import { sinkOptions } from '../../src/config/options/sink-options.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import { fits } from './json-schema-check.ts';

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../src/config/options/option-schema.ts';
+import type { JsonSchema } from '../../src/config/options/option-json-schema.ts';
 
 type Rule = (value: unknown, rule: never, schema: JsonSchema) => boolean;
 

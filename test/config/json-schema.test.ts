@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { configSchema } from '../../src/config/options/json-schema.ts';
+import { configSchema } from '../../src/config/options/config-json-schema.ts';
 import { fits } from './json-schema-check.ts';
 import { faultsOf, pigeons, SOURCE } from './reading.ts';
 

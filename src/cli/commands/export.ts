@@ -3,7 +3,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import { relations } from '../../catalog/documented.ts';
 import { extractionOf } from '../../catalog/extraction.ts';
 import type { Relation } from '../../catalog/relation.ts';
-import { EXPORT_FORMATS, type ExportFormat } from '../../exports/contract/export-format.ts';
+import { EXPORT_FORMATS, type ExportFormat } from '../../exports/contract/format-names.ts';
 import { type ExportRequest, exportTables } from '../../exports/files/export-tables.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { PathExists, TemporaryRemoved } from '../../platform/files/write-atomically.ts';

@@ -1,6 +1,6 @@
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { ExportFailed } from '../../exports/contract/export-failed.ts';
-import { BACKUP_ENDING } from '../../exports/contract/export-format.ts';
+import { BACKUP_ENDING } from '../../exports/contract/format-names.ts';
 import { openDestination } from '../../exports/destinations/open-destination.ts';
 import { type Restored, RestoreRefused, restoreLedger } from '../../operations/restoring/restore.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';

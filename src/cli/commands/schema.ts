@@ -1,4 +1,4 @@
-import { configSchema } from '../../config/options/json-schema.ts';
+import { configSchema } from '../../config/options/config-json-schema.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import { defineCommand } from '../shell/command.ts';

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { isSchema, schemaOf } from './option-schema.ts';
+import { isSchema, schemaOf } from './option-json-schema.ts';
 
 /**
  * Returns the value with the path in each secret's `{ file: … }` resolved against `folder`, and calls `found` with each such path.

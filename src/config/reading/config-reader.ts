@@ -8,8 +8,8 @@ import type { Config, LedgerConfig, SourceConfig } from '../contract/config.ts';
 import type { FaultList } from '../faults/fault-list.ts';
 import { absoluteSecretFiles, mayNameFile } from '../options/absolute-paths.ts';
 import { daemonOptions } from '../options/daemon-options.ts';
+import { optionJsonSchema } from '../options/option-json-schema.ts';
 import { nameOption } from '../options/option-limits.ts';
-import { optionSchema } from '../options/option-schema.ts';
 import { sourceEntry } from '../options/source-entry.ts';
 import { checkAdminAccess, commandToken, headerOf, loginOf, tokensOf } from './admin-access.ts';
 import { refuseFileOptions, refuseSharedSchema } from './ledger-server.ts';
@@ -164,7 +164,7 @@ export class ConfigReader {
     if (!isMap(root)) return undefined;
     const read = <Schema extends z.ZodType>(name: string, schema: Schema) =>
       this.#validate(schema, root[name], [name]) ??
-      this.#validate(schema, withoutSecrets(root[name], optionSchema(schema)), [name]);
+      this.#validate(schema, withoutSecrets(root[name], optionJsonSchema(schema)), [name]);
     const { name, data_dir, ledger, queue, exports, backups, admin } = daemonOptions.shape;
     const dataDir = read('data_dir', data_dir);
     if (dataDir === undefined) return undefined;
@@ -195,7 +195,7 @@ export class ConfigReader {
     const note = (file: string) => void this.#secretFiles.add(file);
     // Building the JSON Schema takes longer than reading the whole file.
     const input = mayNameFile(value)
-      ? absoluteSecretFiles(value, optionSchema(schema), this.#folder, note)
+      ? absoluteSecretFiles(value, optionJsonSchema(schema), this.#folder, note)
       : value;
     return this.#validator.validate(schema, input, at, neighbours);
   }

@@ -1,7 +1,7 @@
 import type { Path } from '../faults/fault-list.ts';
 import { takesSecretFile } from '../options/absolute-paths.ts';
 import { daemonOptions } from '../options/daemon-options.ts';
-import { type JsonSchema, optionSchema, schemaOf } from '../options/option-schema.ts';
+import { type JsonSchema, optionJsonSchema, schemaOf } from '../options/option-json-schema.ts';
 import { ANY_TYPE, sinkOptions } from '../options/sink-options.ts';
 
 /**
@@ -36,7 +36,7 @@ let daemonSchema: JsonSchema | undefined;
 
 /** Whether a path in a top-level section is the path of a secret, or leads into one. */
 function isSecret(path: Path): boolean {
-  daemonSchema ??= optionSchema(daemonOptions);
+  daemonSchema ??= optionJsonSchema(daemonOptions);
   let schema: JsonSchema | undefined = daemonSchema;
   for (const key of path) {
     schema = schema && schemaOf(schema, String(key));

@@ -1,5 +1,5 @@
-import { BACKUP_ENDING } from './export-format.ts';
 import { fileNameOf, inOrder } from './export-name.ts';
+import { BACKUP_ENDING } from './format-names.ts';
 import { type ExportConfig, isBackup } from './options.ts';
 
 /**

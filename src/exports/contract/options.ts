@@ -3,7 +3,7 @@ import { accessOptions, keyFault } from '../../bucket/bucket-options.ts';
 import { relations } from '../../catalog/documented.ts';
 import { duration } from '../../platform/options/option-types.ts';
 import { isTimezone } from '../../platform/time/timezone.ts';
-import { BACKUP, EXPORT_FORMATS, type ExportFormat } from './export-format.ts';
+import { BACKUP, EXPORT_FORMATS, type ExportFormat } from './format-names.ts';
 import type { ExportSchedule } from './schedule.ts';
 
 const NAMES = relations.map(({ name }) => name);

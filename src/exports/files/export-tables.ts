@@ -9,7 +9,7 @@ import { LedgerExtract } from '../../ledger/extraction/extracting.ts';
 import { PublicCopy } from '../../ledger/extraction/public-copy.ts';
 import { writeAtomically } from '../../platform/files/write-atomically.ts';
 import { version } from '../../platform/process/version.ts';
-import type { ExportFormat } from '../contract/export-format.ts';
+import type { ExportFormat } from '../contract/format-names.ts';
 import { withExportedAt, withExportedAtColumn } from './exported-at-column.ts';
 import { type About, type Encoder, type FileFormatName, fileFormats, type Piece } from './file-formats.ts';
 import { type Sorted, Spill } from './spill-file.ts';

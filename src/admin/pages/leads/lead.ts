@@ -20,8 +20,8 @@ import { nextAttempt, waitReason } from '../parts/next-attempt.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from '../parts/site.ts';
 import { type Column, table } from '../parts/table.ts';
 import { moment } from '../parts/time-element.ts';
+import { deliverySummary } from './delivery-summary.ts';
 import { hiddenPreviews, shownPreviews } from './lead-previews.ts';
-import { leadSummary } from './lead-summary.ts';
 import { timeline } from './lead-timeline.ts';
 
 /** Adds the page of one lead: its history and its actions. */
@@ -79,7 +79,7 @@ async function show(
 
 function body(detail: LeadDetail, sinks: readonly SinkOverview[], now: Date): Content {
   const { lead, deliveries } = detail;
-  const summary = leadSummary(deliveries);
+  const summary = deliverySummary(deliveries);
   return [
     summary !== undefined && html`<p class="said">${summary}</p>`,
     html`<dl class="facts">

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { printCount, printSpanRange } from '../../../platform/text/human-readable.ts';
+import { printCount } from '../../../platform/text/human-readable.ts';
 import { may } from '../../contract/rights.ts';
 import type { SinkDetail } from '../../contract/sinks.ts';
 import { reasonFilter } from '../deliveries/delivery-filter.ts';
@@ -10,31 +10,6 @@ import { confirmAllButton } from '../parts/confirmation.ts';
 import type { Content } from '../parts/content.ts';
 import { markup } from '../parts/markup.ts';
 import { table } from '../parts/table.ts';
-
-/** Returns the pending deliveries by age. */
-export function backlogTable({ backlog }: SinkDetail): VNode {
-  return html`<section><h2>Backlog by age</h2>${table({
-    name: 'Pending deliveries by age',
-    columns: [
-      {
-        label: 'Owed for',
-        of: (group) =>
-          printSpanRange(
-            group.from_seconds * 1000,
-            group.to_seconds === null ? undefined : group.to_seconds * 1000,
-          ),
-      },
-      {
-        label: 'Pending',
-        of: ({ deliveries, at_least }) => `${at_least ? 'at least ' : ''}${printCount(deliveries)}`,
-        number: true,
-      },
-    ],
-    rows: backlog.filter(({ deliveries }) => deliveries > 0),
-    key: (group) => `age-${group.from_seconds}`,
-    empty: 'Nothing is pending.',
-  })}</section>`;
-}
 
 type ReasonGroup = SinkDetail['reasons'][number];
 

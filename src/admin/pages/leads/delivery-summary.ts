@@ -9,7 +9,7 @@ const STATES = ['retried', 'pending', 'dead', 'skipped'] as const;
  * 1 (mirror).` Sinks for which the lead was skipped are not among the 9. `deliveries` must be sorted newest first. Returns undefined if there
  * are no deliveries.
  */
-export function leadSummary(deliveries: readonly DeliveryRow[]): string | undefined {
+export function deliverySummary(deliveries: readonly DeliveryRow[]): string | undefined {
   if (deliveries.length === 0) return undefined;
   const last = new Map(deliveries.toReversed().map((delivery) => [delivery.sink, delivery]));
   const byState = Map.groupBy(last.values(), stateOf);

@@ -1,14 +1,14 @@
 import { mappingOptions } from '../../mapping/options.ts';
 import { defaultsOf, type SinkType } from '../../sinks/sink-type.ts';
 import { daemonOptions } from './daemon-options.ts';
+import { isSchema, type JsonSchema, optionJsonSchema } from './option-json-schema.ts';
 import { NAME } from './option-limits.ts';
-import { isSchema, type JsonSchema, optionSchema } from './option-schema.ts';
 import { sinkOptions } from './sink-options.ts';
 import { sourceEntry } from './source-entry.ts';
 
 /** Returns the JSON Schema of the configuration (draft-07), for editors and for programs that generate configurations. */
 export function configSchema(sinkTypes: readonly SinkType[]): JsonSchema {
-  const { properties, ...daemon } = optionSchema(daemonOptions);
+  const { properties, ...daemon } = optionJsonSchema(daemonOptions);
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     title: 'leadsync',
@@ -16,7 +16,7 @@ export function configSchema(sinkTypes: readonly SinkType[]): JsonSchema {
     properties: {
       ...mapEach(properties ?? {}, (property) => acceptVariables(property)),
       sources: {
-        ...named(acceptVariables(optionSchema(sourceEntry)), describe(properties?.['sources'])),
+        ...named(acceptVariables(optionJsonSchema(sourceEntry)), describe(properties?.['sources'])),
         minProperties: 1,
       },
       sinks: named(anySink(sinkTypes), describe(properties?.['sinks'])),
@@ -29,8 +29,8 @@ export function configSchema(sinkTypes: readonly SinkType[]): JsonSchema {
  * of a sink, on which some defaults may depend.
  */
 export function sinkSchema(type: SinkType, written?: unknown): JsonSchema {
-  const common = optionSchema(sinkOptions({ ...type, defaults: defaultsOf(type, written) }));
-  const own = optionSchema(type.options.strict());
+  const common = optionJsonSchema(sinkOptions({ ...type, defaults: defaultsOf(type, written) }));
+  const own = optionJsonSchema(type.options.strict());
   const kind = { const: type.type, description: type.summary };
   return {
     ...own,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { DeliveryRow } from '../../../src/admin/contract/deliveries.ts';
-import { leadSummary } from '../../../src/admin/pages/leads/lead-summary.ts';
+import { deliverySummary } from '../../../src/admin/pages/leads/delivery-summary.ts';
 import { aWorld } from './a-world.ts';
 
 /** Builds deliveries from texts such as `crm dead`, newest first. `retried` is a pending one whose last attempt failed. */
@@ -26,5 +26,5 @@ test.each<[string[], string | undefined]>([
   // Only the last delivery to a sink counts, and the first row is the newest.
   [['crm pending', 'drop delivered', 'crm delivered'], 'Delivered to 1 of 2 sinks; pending for 1 (crm).'],
 ])('the deliveries %j of a lead are summed up as %j', (texts, summary) => {
-  expect(leadSummary(deliveriesOf(texts))).toBe(summary);
+  expect(deliverySummary(deliveriesOf(texts))).toBe(summary);
 });

@@ -4,7 +4,7 @@ import { z } from 'zod';
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /** Returns the JSON Schema of options as written in YAML, before defaults and conversions. */
-export function optionSchema(options: z.ZodType): JsonSchema {
+export function optionJsonSchema(options: z.ZodType): JsonSchema {
   const { $schema: _, ...schema } = z.toJSONSchema(options, {
     target: 'draft-7',
     io: 'input',
