@@ -45,7 +45,7 @@ describe('with a token', () => {
     '/api/v1/openapi.json',
     '/',
     '/nothing',
-  ])('%s is answered to whoever shows it, and to nobody else', async (path) => {
+  ])('%s answers only a request with the token', async (path) => {
     const server = await start();
     for (const headers of [
       {},
@@ -60,7 +60,7 @@ describe('with a token', () => {
     expect((await ask(server, path, bearer(TOKEN))).status).not.toBe(401);
   });
 
-  test('a change is made for whoever shows it, and for nobody else', async () => {
+  test('the server reloads the configuration only for a request with the token', async () => {
     let reloads = 0;
     const reload = async () => {
       reloads += 1;
@@ -73,14 +73,14 @@ describe('with a token', () => {
     expect(reloads).toBe(1);
   });
 
-  test('the probes answer everybody, and say why not to those alone who show it', async () => {
+  test('the probes answer every request, and give the reasons only to a request with the token', async () => {
     const server = await start({ ready: () => ['Redis is away.'] });
     expect((await ask(server, '/livez')).status).toBe(200);
     expect(await ask(server, '/readyz')).toMatchObject({ status: 503, text: '{"ready":false}' });
     expect((await ask(server, '/readyz', bearer(TOKEN))).text).toContain('Redis is away.');
   });
 
-  test('the API says what to show, as JSON; a browser is led to the login page', async () => {
+  test('without the token, the API names the header to send, as JSON; a browser is redirected to the login page', async () => {
     const server = await start();
     const answer = await ask(server, '/api/v1/overview', { headers: { accept: 'text/html' } });
     expect(JSON.parse(answer.text).error).toMatchObject({
@@ -91,7 +91,7 @@ describe('with a token', () => {
     expect(page).toMatchObject({ status: 303, headers: { location: '/login?next=%2Fleads%3Flead%3D4' } });
   });
 
-  test('a form that is sent after the session has ended leads to the login, which says so, and back to its page', async () => {
+  test('a form that is sent after the session has ended redirects to the login, which says so and then returns to the page', async () => {
     const server = await start();
     const post = (path: string, headers: Record<string, string>) =>
       ask(server, path, { method: 'POST', headers: { ...FORM, ...headers }, body: 'sure=yes' });
@@ -109,7 +109,7 @@ describe('with a token', () => {
     expect((await post('/sinks/crm/pause', { ...html, origin: 'http://evil.example' })).status).toBe(403);
   });
 
-  test('a token that a reload has changed is the one that counts', async () => {
+  test('after a reload has changed the token, only the new one is accepted', async () => {
     let token = TOKEN;
     const server = await start({ tokens: () => adminToken(token) });
     const session = cookieOf(await logIn(server, TOKEN)).split(';')[0] ?? '';
@@ -120,7 +120,7 @@ describe('with a token', () => {
   });
 });
 
-test('without a token, what other machines reach answers nobody', async () => {
+test('without a token in the configuration, a server that other machines can reach answers only the probes', async () => {
   const server = await start({ tokens: () => [], loopback: false });
   expect((await ask(server, '/metrics')).status).toBe(401);
   expect((await ask(server, '/metrics', bearer('undefined'))).status).toBe(401);
@@ -128,7 +128,7 @@ test('without a token, what other machines reach answers nobody', async () => {
 });
 
 describe('a session', () => {
-  test('begins with the token, in a cookie that no script and no other site gets, and ends with the logout', async () => {
+  test('begins with the token, in a cookie that no script and no other site can read, and ends with the logout', async () => {
     const server = await start();
     const login = await logIn(server, TOKEN);
     expect(login).toMatchObject({ status: 303, headers: { location: '/leads?lead=1' } });
@@ -141,7 +141,7 @@ describe('a session', () => {
     expect((await ask(server, '/api/v1/overview', { headers })).status).toBe(401);
   });
 
-  test('is kept for https alone where the browser speaks it', async () => {
+  test('has a cookie for https only, if the browser uses https', async () => {
     const server = await start();
     const secure = { host: 'leadsync.internal', origin: 'https://leadsync.internal' };
     const cookie = cookieOf(await logIn(server, TOKEN, secure));
@@ -155,7 +155,7 @@ describe('a session', () => {
     expect(cookieOf(out)).toMatch(/^__Host-leadsync_session=; Max-Age=0; Path=\/; HttpOnly; Secure/);
   });
 
-  test('over https is not one that another host of the domain or plain http could have set', async () => {
+  test('over https ignores a cookie that another host of the domain or plain http could have set', async () => {
     const publicUrl = () => 'https://leads.example.com';
     const server = await start({ hosts: () => ['leads.example.com'], publicUrl });
     const plain = cookieOf(await logIn(server, TOKEN)).split(';')[0] ?? '';
@@ -183,7 +183,7 @@ describe('a session', () => {
     expect((await ask(server, '/metrics', { headers })).status).toBe(401);
   });
 
-  test('does not begin with another token, and begins with the right one however many wrong ones came before', async () => {
+  test('begins only with the right token, even after many wrong ones', async () => {
     const server = await start();
     for (let n = 0; n < 12; n += 1) {
       const refused = await logIn(server, `wrong-${n}`);
@@ -199,7 +199,7 @@ describe('a session', () => {
   });
 
   test.each(['//evil.example', '/\\evil.example', 'https://evil.example', '/a%0d%0aset-cookie:x', ''])(
-    'never leads to another site: %s',
+    'never redirects to another site: %s',
     async (next) => {
       const server = await start();
       const body = `token=${TOKEN}&next=${encodeURIComponent(next)}`;
@@ -210,7 +210,7 @@ describe('a session', () => {
   );
 
   test.each([{ origin: 'http://evil.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }])(
-    'is of no use to a page of another origin: %j',
+    'cannot be used by a page of another origin: %j',
     async (from) => {
       const server = await start();
       const headers = { cookie: cookieOf(await logIn(server, TOKEN)).split(';')[0] ?? '', ...from };
@@ -220,7 +220,7 @@ describe('a session', () => {
   );
 });
 
-test('every answer forbids what a page could be made to do with it', async () => {
+test('every answer has the security headers', async () => {
   const server = await start();
   for (const path of ['/livez', '/api/v1/overview', '/login'])
     expect((await ask(server, path)).headers).toMatchObject({
@@ -233,7 +233,7 @@ test('every answer forbids what a page could be made to do with it', async () =>
 });
 
 describe('the audit log', () => {
-  test('tells who, from where and what, before it is done', async () => {
+  test('records who does what, and from where, before the server does it', async () => {
     const order: string[] = [];
     const operations = {
       ...aWellLeadsync(),
@@ -295,7 +295,7 @@ describe('the audit log', () => {
     ]);
   });
 
-  test('that cannot be written keeps the content back, and anything else from being done', async () => {
+  test('that cannot be written makes the server reveal nothing and do nothing', async () => {
     let done = 0;
     const count = async () => {
       done += 1;
@@ -317,7 +317,7 @@ describe('the audit log', () => {
     expect(done).toBe(0);
   });
 
-  test('has nothing of what is only looked at', async () => {
+  test('has no line for a request that only reads', async () => {
     const server = await start();
     for (const path of [
       'overview',

@@ -32,7 +32,7 @@ function jsonOf({ status, text, headers }: Awaited<ReturnType<typeof ask>>) {
   return { status, body: JSON.parse(text) };
 }
 
-test('a request whose body is announced as JSON and is not sent is one without a body', async () => {
+test('a request that announces JSON and sends no body counts as a request without a body', async () => {
   const { server, asked } = await start();
   const empty = { method: 'POST', headers: { 'content-type': 'application/json' } };
   expect((await ask(server, '/api/v1/sinks/crm/pause', empty)).status).toBe(200);
@@ -49,7 +49,7 @@ test('a request whose body is announced as JSON and is not sent is one without a
   ]);
 });
 
-test('what is asked for reaches the operation, read and filled in', async () => {
+test('a request reaches its operation with parsed values and defaults', async () => {
   const { get, post, asked } = await start();
   await get('/leads?service=cleaning&since=2026-11-20&until=2026-11-20T12:00:00%2B02:00&limit=7&after=5.6');
   await get('/leads?listing=gone&source=main');
@@ -131,7 +131,7 @@ test('what is asked for reaches the operation, read and filled in', async () => 
   ]);
 });
 
-test('a sink is described for the period that is asked for, a day if none is', async () => {
+test('the API describes a sink for the requested period, by default a day', async () => {
   const { get, asked } = await start();
   expect(await get('/sinks/crm?period=7d')).toMatchObject({
     status: 200,
@@ -153,7 +153,7 @@ test('a sink is described for the period that is asked for, a day if none is', a
 });
 
 test.each(['/leads', '/deliveries', '/deliveries/count'])(
-  '%s takes times as the command line does',
+  '%s accepts times in the form of the command line',
   async (path) => {
     const { get, asked } = await start();
     const before = Date.now();
@@ -176,7 +176,7 @@ test.each(['/leads', '/deliveries', '/deliveries/count'])(
   },
 );
 
-describe('what is asked wrongly is refused with what is wrong, and nothing is done', () => {
+describe('an invalid request is rejected with the reason, and has no effect', () => {
   test.each([
     ['/leads?limit=201', 'limit: must be at most 200'],
     ['/leads?listing=lost', 'listing: '],
@@ -254,7 +254,7 @@ describe('what is asked wrongly is refused with what is wrong, and nothing is do
     expect(asked).toEqual([]);
   });
 
-  test('a body that is no JSON, too long or of another type', async () => {
+  test('a body that is not JSON, too long or of another type', async () => {
     const { server, asked } = await start();
     const post = (type: string, body: string) =>
       ask(server, '/api/v1/deliveries/retry', { method: 'POST', headers: { 'content-type': type }, body });
@@ -279,7 +279,7 @@ describe('a list as CSV', () => {
     ['/log', 'at,level,event,message,'],
     ['/rejected-leads', 'rejected_id,source,lead_id,'],
     ['/audit', 'id,at,who,via,'],
-  ])('%s has it for a client that accepts it, in the columns of the pages', async (path, head) => {
+  ])('%s returns CSV to a client that accepts it, with the columns of the pages', async (path, head) => {
     const { server, get, asked } = await start();
     const { status, headers, text } = await ask(server, `/api/v1${path}`, csv);
     expect(status).toBe(200);
@@ -295,7 +295,7 @@ describe('a list as CSV', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('has all rows in the requested order, part by part, and texts that no spreadsheet evaluates', async () => {
+  test('has all rows in the requested order, in parts, and no text that a spreadsheet would evaluate', async () => {
     const operations = aWellLeadsync();
     const [row] = (await operations.leads({}, { limit: 1 })).rows;
     const pages: unknown[] = [];
@@ -317,7 +317,7 @@ describe('a list as CSV', () => {
     ]);
   });
 
-  test('that cannot be read is an error in JSON', async () => {
+  test('that cannot be read returns an error in JSON', async () => {
     const operations = aWellLeadsync();
     const deliveries = () =>
       Promise.reject(new RequestError(404, 'unknown-sink', 'There is no sink "x".', ''));
@@ -327,7 +327,7 @@ describe('a list as CSV', () => {
   });
 });
 
-test('what is not there is a 404 that says where to look', async () => {
+test('a missing path, lead or sink gets a 404 that says where to look', async () => {
   const { get, post } = await start();
   for (const answer of [
     await get('/leads/main/7'),
@@ -339,7 +339,7 @@ test('what is not there is a 404 that says where to look', async () => {
   expect((await get('/leads/main/7')).body.error.hint).toContain('/api/v1/leads?lead=');
 });
 
-test('what an operation refuses is told as it says it, and what nobody foresaw is told to the log alone', async () => {
+test('an answer has the message of a refused operation; the message of an unexpected error goes only to the log', async () => {
   const faults: unknown[] = [];
   const operations = {
     ...aWellLeadsync(),
@@ -357,14 +357,14 @@ test('what an operation refuses is told as it says it, and what nobody foresaw i
   expect(faults).toMatchObject([{ message: 'ada@example.com' }]);
 });
 
-test('an answer holds what the model has, and nothing that came in beside it', async () => {
+test('an answer has only the properties of its schema', async () => {
   const well = aWellLeadsync();
   const sinks = async () => (await well.sinks()).map((sink) => ({ ...sink, secret: 'whsec_canary' }));
   const { get } = await start({ operations: { ...well, sinks } });
   expect(JSON.stringify((await get('/sinks')).body)).not.toContain('canary');
 });
 
-test('the overview has its problems under their former names as well, which the description calls deprecated', async () => {
+test('the overview also has its problems under their former names, which OpenAPI marks as deprecated', async () => {
   const problem = {
     code: 'sink_held',
     severity: 'critical' as const,
@@ -390,7 +390,7 @@ test('the overview has its problems under their former names as well, which the 
   expect(properties.healthy.deprecated).toBeUndefined();
 });
 
-test('an expression of 4,000 characters of any kind reaches the operation, and no longer body does', async () => {
+test('an expression of any 4,000 characters reaches the operation, and a longer body does not', async () => {
   const { post, asked } = await start();
   const expression = '\u0001'.repeat(4_000);
   expect((await post('/expressions/try', { expression, source: 'main', lead: '42' })).status).toBe(200);
@@ -410,7 +410,7 @@ test('an expression of 4,000 characters of any kind reaches the operation, and n
   expect(asked).toHaveLength(2);
 });
 
-test('however many ask, the overview is computed once a second', async () => {
+test('the overview is computed at most once a second, however many requests arrive', async () => {
   let nowMs = 0;
   const { get, asked } = await start({ monotonicMs: () => nowMs });
   await Promise.all(Array.from({ length: 20 }, () => get('/overview')));
@@ -444,7 +444,7 @@ describe('/api/v1/openapi.json', () => {
     return { server, body, all };
   }
 
-  test('is an OpenAPI document whose references all lead somewhere', async () => {
+  test('is an OpenAPI document without a broken reference', async () => {
     const { body } = await operations();
     expect(body).toMatchObject({
       openapi: '3.1.0',
@@ -461,7 +461,7 @@ describe('/api/v1/openapi.json', () => {
       ).toBeDefined();
   });
 
-  test('describes every operation: its name, what it is for, its parameters and each answer', async () => {
+  test('describes every operation: its name, its purpose, its parameters and each answer', async () => {
     const { all, body } = await operations();
     const names = all.map(({ operation }) => operation.operationId);
     expect(new Set(names).size).toBe(names.length);
@@ -480,7 +480,7 @@ describe('/api/v1/openapi.json', () => {
     }
   });
 
-  test('has each operation there is, and describes none that there is not', async () => {
+  test('describes exactly the operations that exist', async () => {
     const { all, server } = await operations();
     expect(all.map(({ path, method }) => `${method} ${path.replace('/api/v1', '')}`).sort()).toEqual([
       'get /alerts',

@@ -16,7 +16,7 @@ async function addressNoted(server: Awaited<ReturnType<typeof start>>, headers: 
 }
 
 describe('X-Forwarded-For', () => {
-  test('of somebody who is no trusted proxy counts for nothing', async () => {
+  test('is ignored if it does not come from a trusted proxy', async () => {
     const spoofed = { 'x-forwarded-for': '203.0.113.7' };
     expect(await addressNoted(await start(), spoofed)).toBe('127.0.0.1');
     expect(await addressNoted(await start({ proxies: () => ['10.0.0.0/8', '::1'] }), spoofed)).toBe(
@@ -32,12 +32,12 @@ describe('X-Forwarded-For', () => {
     ['2001:db8::7', '2001:db8::7'],
     ['unknown', '127.0.0.1'],
     ['203.0.113.7, <b>x', '127.0.0.1'],
-  ])('of a trusted proxy says who asks: %s', async (forwarded, address) => {
+  ])('from a trusted proxy gives the address of the client: %s', async (forwarded, address) => {
     const server = await start({ proxies: () => ['127.0.0.0/8', '10.0.0.0/8'] });
     expect(await addressNoted(server, { 'x-forwarded-for': forwarded })).toBe(address);
   });
 
-  test('counts from the reload on that trusts the proxy', async () => {
+  test('is used after the reload that adds the proxy', async () => {
     let proxies: string[] = [];
     const server = await start({ proxies: () => proxies });
     const forwarded = { 'x-forwarded-for': '203.0.113.7' };
@@ -46,7 +46,7 @@ describe('X-Forwarded-For', () => {
     expect(await addressNoted(server, forwarded)).toBe('203.0.113.7');
   });
 
-  test('counts the wrong tokens of each client behind the same proxy', async () => {
+  test('separates the wrong tokens of clients behind the same proxy', async () => {
     const server = await start({ proxies: () => ['127.0.0.1'] });
     const from = (address: string, token: string) =>
       ask(server, '/metrics', { headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': address } });
@@ -57,7 +57,7 @@ describe('X-Forwarded-For', () => {
   });
 });
 
-describe('the host that a trusted proxy was asked for', () => {
+describe('X-Forwarded-Host', () => {
   const asked = async (proxies: string[], headers: Record<string, string>) =>
     (await ask(await start({ proxies: () => proxies }), '/metrics', { headers: { ...bearer, ...headers } }))
       .status;
@@ -66,18 +66,18 @@ describe('the host that a trusted proxy was asked for', () => {
     [{ host: '127.0.0.1', 'x-forwarded-host': 'leads.example.com' }, 200],
     [{ host: '127.0.0.1', 'x-forwarded-host': 'evil.example' }, 421],
     [{ host: 'evil.example', 'x-forwarded-host': 'leads.example.com' }, 421],
-  ] as const)('has to be ours, and that which it asks for as well: %j', async (headers, status) => {
+  ] as const)('from a trusted proxy must be an allowed name, as must Host: %j', async (headers, status) => {
     const hosts = () => ['leads.example.com'];
     const server = await start({ proxies: () => ['127.0.0.1'], hosts });
     expect((await ask(server, '/metrics', { headers: { ...bearer, ...headers } })).status).toBe(status);
   });
 
-  test('of nobody else counts', async () => {
+  test('is ignored if it does not come from a trusted proxy', async () => {
     expect(await asked([], { host: 'evil.example', 'x-forwarded-host': 'localhost' })).toBe(421);
     expect(await asked([], { host: 'localhost', 'x-forwarded-host': 'evil.example' })).toBe(200);
   });
 
-  test('is the one whose pages may change something', async () => {
+  test('from a trusted proxy determines which origin may make changes', async () => {
     const server = await start({ proxies: () => ['127.0.0.1'], hosts: () => ['leads.example.com'] });
     const post = (origin: string) =>
       ask(server, '/-/reload', {
@@ -90,7 +90,7 @@ describe('the host that a trusted proxy was asked for', () => {
   });
 });
 
-test('a session is kept for https alone where a trusted proxy is asked by it', async () => {
+test('a session cookie is for https only if a trusted proxy was reached by https', async () => {
   const logIn = async (proxies: string[]) => {
     const server = await start({ proxies: () => proxies });
     const headers = { 'content-type': 'application/x-www-form-urlencoded', 'x-forwarded-proto': 'https' };
@@ -101,7 +101,7 @@ test('a session is kept for https alone where a trusted proxy is asked by it', a
   expect(await logIn([])).not.toMatch(/; Secure/);
 });
 
-describe('a session over plain http, although people open the pages by https', () => {
+describe('a session over plain http while the public address is https', () => {
   const form = { 'content-type': 'application/x-www-form-urlencoded', host: 'leads.lan' };
   const logIn = async (proxies: string[], headers: Record<string, string>) => {
     const pages = { hosts: () => ['leads.lan'], publicUrl: () => 'https://leads.lan' };
@@ -119,14 +119,14 @@ describe('a session over plain http, although people open the pages by https', (
     expect(cookie).not.toMatch(/; Secure/);
   });
 
-  test('lasts where a trusted proxy says http', async () => {
+  test('is accepted if a trusted proxy says http', async () => {
     const http = { 'x-forwarded-proto': 'http' };
     const { server, cookie } = await logIn(['127.0.0.1'], http);
     const headers = { ...http, host: 'leads.lan', cookie: cookie.split(';')[0] ?? '' };
     expect((await ask(server, '/metrics', { headers })).status).toBe(200);
   });
 
-  test('lasts where no proxy says which, by what a browser sends over http', async () => {
+  test('is accepted if no proxy names the protocol and the browser sends an http origin', async () => {
     const { server, cookie } = await logIn([], { origin: 'http://leads.lan' });
     const headers = { host: 'leads.lan', cookie: cookie.split(';')[0] ?? '' };
     expect((await ask(server, '/metrics', { headers })).status).toBe(200);
@@ -135,14 +135,14 @@ describe('a session over plain http, although people open the pages by https', (
   const OVER_HTTPS = { 'sec-fetch-site': 'same-origin' };
 
   test.each([
-    ['neither the origin nor a proxy says which', [], OVER_HTTPS],
-    ['http is what an unknown proxy says', [], { 'x-forwarded-proto': 'http', ...OVER_HTTPS }],
+    ['neither the origin nor a proxy names the protocol', [], OVER_HTTPS],
+    ['only an unknown proxy says http', [], { 'x-forwarded-proto': 'http', ...OVER_HTTPS }],
     [
       'the browser says https behind a proxy that says http',
       ['127.0.0.1'],
       { 'x-forwarded-proto': 'http', origin: 'https://leads.lan' },
     ],
-  ])('is kept for https if %s', async (_, proxies, headers) => {
+  ])('has a cookie for https only if %s', async (_, proxies, headers) => {
     expect((await logIn(proxies, headers)).cookie).toMatch(/^__Host-leadsync_session=.*; Secure/);
   });
 });

@@ -20,7 +20,7 @@ async function aThrottledServer() {
   return { seen, port: typeof address === 'object' ? (address?.port ?? 0) : 0 };
 }
 
-/** Asks over and over on one connection, the next as soon as the one before is answered; gives how many were answered. */
+/** Sends requests on one connection, each as soon as the last is answered. Returns the number of answers so far, and a function that ends it. */
 function askOver(port: number): { answered: number; end: () => void } {
   const socket = connect(port, '127.0.0.1');
   const asking = { answered: 0, end: () => void socket.destroy() };
@@ -35,7 +35,7 @@ function askOver(port: number): { answered: number; end: () => void } {
   return asking;
 }
 
-test('a flood is answered at the rate of the throttle, each connection in turn, and none is rejected', async () => {
+test('the server answers a flood at the rate of the throttle, each connection in turn, and rejects no request', async () => {
   const { seen, port } = await aThrottledServer();
   const startMs = performance.now();
   const flood = Array.from({ length: 20 }, () => askOver(port));
@@ -45,10 +45,10 @@ test('a flood is answered at the rate of the throttle, each connection in turn, 
   expect(seen.requests).toBeLessThanOrEqual(windows * 5 + 20);
   for (const { end } of flood) end();
   const later = askOver(port);
-  await until('whoever comes after it is answered', () => later.answered > 0);
+  await until('a client that comes after the flood is answered', () => later.answered > 0);
 });
 
-test('a connection that asks again before it was answered is ended, however much comes in one read', async () => {
+test('the server ends a connection that sends more requests before it was answered, however many come in one read', async () => {
   const { seen, port } = await aThrottledServer();
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined).resume();
@@ -57,7 +57,7 @@ test('a connection that asks again before it was answered is ended, however much
   expect(seen.handled).toBeLessThanOrEqual(1);
 });
 
-test('whoever keeps to the throttle is answered at once', async () => {
+test('a client below the limit is answered without delay', async () => {
   const { port } = await aThrottledServer();
   const one = await fetch(`http://127.0.0.1:${port}/`);
   expect(await one.text()).toBe('ok');

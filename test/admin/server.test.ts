@@ -50,7 +50,7 @@ test('/readyz is 503 with the reasons when it cannot', async () => {
   expect(JSON.parse(answer.text)).toEqual({ ready: false, reasons });
 });
 
-test('/readyz is 503 without the error’s text when it cannot be found out, which is told to the log alone', async () => {
+test('/readyz is 503 if the check fails, and only the log has the error’s text', async () => {
   const faults: unknown[] = [];
   const server = await start({
     ready: () => Promise.reject(new Error('ada@example.com')),
@@ -74,7 +74,7 @@ test('/metrics answers in the content type of its format', async () => {
   expect(answer.headers['content-type']).toContain('version=0.0.4');
 });
 
-test('/metrics that fail say so without the error’s text', async () => {
+test('/metrics that fail answer without the error’s text', async () => {
   const metrics = () => Promise.reject(new Error('ada@example.com'));
   const server = await start({ registry: { contentType: 'text/plain', metrics } });
   const answer = await ask(server, '/metrics');
@@ -82,7 +82,7 @@ test('/metrics that fail say so without the error’s text', async () => {
   expect(answer.text).toBe('leadsync failed with an internal error. See the log, and please report it.\n');
 });
 
-test('however often the metrics are asked for, they are computed once in a quarter of a second', async () => {
+test('the metrics are computed at most once in 250 ms, however many requests arrive', async () => {
   let nowMs = 0;
   let computed = 0;
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -109,7 +109,7 @@ test.each(['/livez', '/readyz', '/metrics'])('HEAD %s has the headers of GET and
 });
 
 test.each(['/', '/metrics/', '/livez/x', '/%', '/..%2f..%2fetc/passwd'])(
-  'there is nothing at %s',
+  '%s does not exist',
   async (path) => {
     const server = await start();
     const answer = await ask(server, path);
@@ -125,7 +125,7 @@ test.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE'])('%s is not all
   expect(answer.headers.allow).toBe('GET, HEAD');
 });
 
-test('a body is refused by its method, however large it says it is', async () => {
+test('a request with a body is rejected by its method, whatever length it announces', async () => {
   const server = await start();
   const answer = await askRaw(
     server,
@@ -148,7 +148,7 @@ test.each([
 });
 
 test.each(['leadsync:9464', 'leadsync.prod.svc.cluster.local', 'printer.local'])(
-  'a name that anybody on the network can take is answered where a credential is needed, and nowhere else: %s',
+  'a name that any machine on the network can claim is allowed only if the server requires a credential: %s',
   async (host) => {
     const asked = async (more: Partial<AdminOptions>) =>
       (await ask(await start(more), '/livez', { headers: { host } })).status;
@@ -158,7 +158,7 @@ test.each(['leadsync:9464', 'leadsync.prod.svc.cluster.local', 'printer.local'])
   },
 );
 
-test('a path that cannot be read gets the same headers as every other answer', async () => {
+test('an invalid path gets the same headers as every other answer', async () => {
   const server = await start();
   const [broken, whole] = [await ask(server, '/%zz'), await ask(server, '/nothing')];
   expect([broken.status, whole.status]).toEqual([400, 404]);
@@ -177,12 +177,12 @@ test.each([
   '127.0.0.1.evil.example',
   'localhost.evil.example',
   ':80',
-])('a page that lets its own name point here is not answered: %s', async (host) => {
+])('a page whose own name points to this server gets no answer: %s', async (host) => {
   const server = await start();
   expect((await ask(server, '/metrics', { headers: { host } })).status).toBe(421);
 });
 
-test('a request that names two hosts is not answered, whichever comes first', async () => {
+test('a request that names two hosts is rejected, whichever comes first', async () => {
   const server = await start();
   for (const hosts of ['Host: localhost\r\nHost: evil.example', 'Host: evil.example\r\nHost: localhost'])
     expect(await askRaw(server, `GET /livez HTTP/1.1\r\n${hosts}\r\nConnection: close\r\n\r\n`)).toContain(
@@ -190,7 +190,7 @@ test('a request that names two hosts is not answered, whichever comes first', as
     );
 });
 
-test('a name that the configuration gives is answered, and pages behind a proxy with TLS work by it', async () => {
+test('a name from the configuration is allowed, and pages behind a proxy with TLS work under it', async () => {
   const server = await start({ hosts: () => ['Leads.Example.com'] });
   for (const host of ['leads.example.com', 'leads.example.com:443']) {
     const headers = { host, origin: `https://${host}` };
@@ -200,7 +200,7 @@ test('a name that the configuration gives is answered, and pages behind a proxy 
   expect(other).toMatchObject({ status: 421, text: expect.stringContaining('admin.hosts') });
 });
 
-test('answers do not name the server and are not to be kept', async () => {
+test('answers do not name the server, and must not be cached', async () => {
   const server = await start();
   const { headers } = await ask(server, '/livez');
   expect(headers).not.toHaveProperty('server');
@@ -208,7 +208,7 @@ test('answers do not name the server and are not to be kept', async () => {
   expect(headers['cache-control']).toBe('no-store');
 });
 
-test('headers beyond 8 kB are refused', async () => {
+test('headers over 8 kB are rejected', async () => {
   const server = await start();
   const answer = await askRaw(
     server,
@@ -217,12 +217,12 @@ test('headers beyond 8 kB are refused', async () => {
   expect(answer).toMatch(/^HTTP\/1\.1 431 /);
 });
 
-test('what is no HTTP gets 400', async () => {
+test('a request that is not HTTP gets 400', async () => {
   const server = await start();
   expect(await askRaw(server, 'hello\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
 });
 
-test('whoever holds connections open and asks nothing keeps nobody else out', async () => {
+test('many open connections without a request do not keep other clients out', async () => {
   const server = await start();
   const sockets = Array.from({ length: 400 }, () =>
     connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => undefined),
@@ -235,7 +235,7 @@ test('whoever holds connections open and asks nothing keeps nobody else out', as
   for (let n = 0; n < 5; n += 1) expect((await ask(server, '/livez')).status).toBe(200);
 });
 
-test('closing ends idle connections and those with a request under way, at once', async () => {
+test('closing immediately ends idle connections and those with a request in progress', async () => {
   const asked = Promise.withResolvers<void>();
   const metrics = () => {
     asked.resolve();
@@ -251,7 +251,7 @@ test('closing ends idle connections and those with a request under way, at once'
   await expect(ask(server, '/livez')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
 });
 
-test('a port in use is said with the address and what to do', async () => {
+test('the error for a port in use names the address and the next step', async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
   const address = taken.address();
@@ -266,7 +266,7 @@ test('a port in use is said with the address and what to do', async () => {
   });
 });
 
-test('an address of another machine is said as that', async () => {
+test('the error for an address of another machine says so', async () => {
   await expect(start({ host: '192.0.2.1' })).rejects.toMatchObject({
     name: 'AdminAddressError',
     code: 'EADDRNOTAVAIL',

@@ -14,13 +14,13 @@ describe('a wrong token', () => {
   const show = (server: AdminServer, token: string, path = '/metrics') =>
     ask(server, path, { headers: { authorization: `Bearer ${token}` } });
 
-  test('is written to the audit log with the address, and never itself', async () => {
+  test('is recorded in the audit log by the address of its client, without the token', async () => {
     const server = await start({ tokens: () => adminToken(TOKEN) });
     expect((await show(server, 'a-wrong-one')).status).toBe(401);
     expect(server.entries).toEqual([{ what: 'token refused', address: '127.0.0.1' }]);
   });
 
-  test('can be tried ten times a minute; further ones are refused without a record, and it is said how long', async () => {
+  test('is refused without a record after ten in a minute, with the time to wait', async () => {
     let nowMs = 0;
     const server = await start({ tokens: () => adminToken(TOKEN), monotonicMs: () => nowMs });
     for (let n = 0; n < 10; n += 1) expect((await show(server, `guess-${n}`)).status).toBe(401);
@@ -35,7 +35,7 @@ describe('a wrong token', () => {
     expect((await show(server, 'guess-12')).status).toBe(401);
   });
 
-  test('never locks the right one out, from the same address neither: Prometheus goes on scraping', async () => {
+  test('does not block the right token, even from the same address: Prometheus goes on scraping', async () => {
     const server = await start({ tokens: () => adminToken(TOKEN), ready: () => ['Redis is away.'] });
     for (let n = 0; n < 20; n += 1) {
       await show(server, `guess-${n}`);
@@ -47,14 +47,14 @@ describe('a wrong token', () => {
     expect((await show(server, TOKEN, '/readyz')).text).toContain('Redis is away.');
   });
 
-  test('that comes again and again is a mistake: it locks nobody out, and is noted once a minute', async () => {
+  test('that is repeated counts as one guess: it blocks no client, and is recorded once a minute', async () => {
     const server = await start({ tokens: () => adminToken(TOKEN) });
     for (let n = 0; n < 30; n += 1) expect((await show(server, 'the-one-before')).status).toBe(401);
     expect((await show(server, TOKEN)).status).toBe(200);
     expect(server.entries).toHaveLength(1);
   });
 
-  test('is refused too when the audit log cannot be written', async () => {
+  test('is refused even if the audit log cannot be written', async () => {
     const server = await start({
       tokens: () => adminToken(TOKEN),
       audit: () => Promise.reject(new Error('ENOSPC')),
@@ -63,7 +63,7 @@ describe('a wrong token', () => {
   });
 });
 
-describe('what cannot be answered', () => {
+describe('an error page', () => {
   const refused: readonly [string, string, Parameters<typeof ask>[2], number, RegExp][] = [
     ['a page that is not there', '/nothing', {}, 404, /Page not found/],
     ['a lead that is not there', '/leads/main/43', {}, 404, /No such lead/],
@@ -79,7 +79,7 @@ describe('what cannot be answered', () => {
     ['an address that is none', '/leads/%zz', {}, 400, /Bad request/],
   ];
   test.each(refused)(
-    '%s: a browser gets a page, others a line or JSON',
+    'for %s is HTML for a browser, and a line or JSON for other clients',
     async (_, path, request, status, title) => {
       const server = await start();
       const page = await ask(server, path, { ...request, headers: { ...request?.headers, ...BROWSER } });
@@ -106,7 +106,7 @@ describe('what cannot be answered', () => {
     },
   );
 
-  test('tells a stranger nothing of leadsync', async () => {
+  test('shows a stranger no state of leadsync', async () => {
     const operations = aWellLeadsync();
     const server = await start({ tokens: () => adminToken(TOKEN), operations });
     for (let n = 0; n < 11; n += 1) {
@@ -121,7 +121,7 @@ describe('what cannot be answered', () => {
     expect(operations.asked).toEqual([]);
   });
 
-  test('is told within the frame of the pages to whoever may see them', async () => {
+  test('has the navigation of the pages for a client that may see them', async () => {
     const { text } = await ask(await start(), '/nothing', { headers: BROWSER });
     expect(text).toMatch(/<nav aria-label="Pages">[\s\S]*<h1>Page not found<\/h1>/);
   });
@@ -133,13 +133,13 @@ describe('what cannot be answered', () => {
     ['/nothing', 404, ['/']],
     ['//evil.example/sinks?a', 404, ['/']],
     ['/sinks/crm/pause', 405, ['/sinks', '/']],
-  ])('leads on from %s to what was probably meant', async (path, status, addresses) => {
+  ])('for %s links to the page that was probably meant', async (path, status, addresses) => {
     const answer = await ask(await start(), path, { headers: BROWSER });
     expect(answer.status).toBe(status);
     expect(waysOn(answer.text)).toEqual(addresses);
   });
 
-  test('leads a person whose role does not suffice to no page that needs the same role', async () => {
+  test('does not link a person to a page for which their role does not suffice', async () => {
     const token = new Secret(TOKEN);
     const server = await start({ tokens: () => [{ name: 'vera', role: 'viewer', token }] });
     const headers = { ...BROWSER, authorization: `Bearer ${TOKEN}` };
@@ -150,14 +150,14 @@ describe('what cannot be answered', () => {
     }
   });
 
-  test('looks the same under a name that is not ours: what the page is made of is for everybody', async () => {
+  test('looks the same under a name that is not allowed, because every client gets its style sheet', async () => {
     const server = await start();
     const headers = { ...BROWSER, host: 'evil.example' };
     const [, styles] = /href="(\/assets\/pages[^"]*)"/.exec((await ask(server, '/', { headers })).text) ?? [];
     expect((await ask(server, styles ?? '', { headers })).status).toBe(200);
   });
 
-  test('of a worker, which has no pages, is a line', async () => {
+  test('of a worker, which has no pages, is a line of text', async () => {
     const server = await start({ operations: undefined });
     expect((await ask(server, '/nothing', { headers: BROWSER })).headers['content-type']).toMatch(
       /text\/plain/,
@@ -165,7 +165,7 @@ describe('what cannot be answered', () => {
   });
 });
 
-test('a page is shown although nobody can say how leadsync is, and the log is told why', async () => {
+test('a page is shown if the state of leadsync cannot be computed, and the log has the reason', async () => {
   const faults: unknown[] = [];
   const overview = () => Promise.reject(new Error('ada@example.com'));
   const operations = { ...aWellLeadsync(), overview };
@@ -177,7 +177,7 @@ test('a page is shown although nobody can say how leadsync is, and the log is to
   expect(faults).toMatchObject([{ message: 'ada@example.com' }]);
 });
 
-/** Returns the addresses to which an error page leads on. */
+/** Returns the addresses to which an error page links. */
 function waysOn(html: string): (string | undefined)[] {
   const [nav = ''] = /<nav[^>]*aria-label="Where to go next">.*?<\/nav>/s.exec(html) ?? [];
   return [...nav.matchAll(/href="([^"]*)"/g)].map(([, address]) => address);

@@ -19,7 +19,7 @@ const resume = (server: Server, headers: Record<string, string>) =>
   ask(server, '/api/v1/sinks/crm/resume', { method: 'POST', headers });
 const as = (person: string) => ({ 'x-forwarded-user': person, 'x-forwarded-for': '203.0.113.7' });
 
-test('a trusted proxy says who a request is from, and the role follows', async () => {
+test('a trusted proxy names the person of a request, and the configuration gives the role', async () => {
   const server = await start();
   expect((await resume(server, as('bob'))).status).toBe(200);
   expect(server.entries).toEqual([
@@ -34,7 +34,7 @@ test('a trusted proxy says who a request is from, and the role follows', async (
 });
 
 test.each([[[]], [['10.0.0.0/8', '::1']]])(
-  'from any other address the header counts for nothing: %j',
+  'the header is ignored if it comes from any other address: %j',
   async (proxies) => {
     const server = await start({ proxies: () => proxies });
     expect((await resume(server, as('bob'))).status).toBe(401);
@@ -43,7 +43,7 @@ test.each([[[]], [['10.0.0.0/8', '::1']]])(
   },
 );
 
-test('whoever has no role is told so in a sentence, and sees nothing', async () => {
+test('a person without a role gets a message that says so, and sees nothing else', async () => {
   const server = await start({ header: () => ({ ...header(), defaultRole: undefined }) });
   const answer = await ask(server, '/api/v1/overview', { headers: as('carol') });
   expect(answer.status).toBe(403);
@@ -58,13 +58,13 @@ test('whoever has no role is told so in a sentence, and sees nothing', async () 
 });
 
 test.each(['', ' ', 'a'.repeat(201), 'an\u00e9e'])(
-  'a header without a usable name is none: %j',
+  'a header without a usable name is ignored: %j',
   async (person) => {
     expect((await resume(await start(), as(person))).status).toBe(401);
   },
 );
 
-test('the right token counts before the header, and a wrong one beside the header is no guess', async () => {
+test('the right token takes precedence over the header, and a wrong one beside the header does not count as a guess', async () => {
   const server = await start();
   expect((await resume(server, { ...as('carol'), authorization: `Bearer ${TOKEN}` })).status).toBe(200);
   expect((await resume(server, { ...as('bob'), authorization: 'Bearer of-the-proxys-own' })).status).toBe(
@@ -76,6 +76,6 @@ test('the right token counts before the header, and a wrong one beside the heade
   ]);
 });
 
-test('without a header in the configuration, nothing is believed', async () => {
+test('without `admin.trusted_header` in the configuration, the header is ignored', async () => {
   expect((await resume(await start({ header: () => undefined }), as('bob'))).status).toBe(401);
 });

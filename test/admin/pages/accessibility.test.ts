@@ -25,7 +25,7 @@ const stale = {
   runbook_url: null,
 } as const;
 
-describe('nobody is kept out, in either theme,', () => {
+describe('axe finds no barrier, in either theme,', () => {
   const openSmall = async (role: Role = 'admin') => {
     // The policy would not let axe in, which is no script of a page.
     const context = { bypassCSP: true };
@@ -35,13 +35,13 @@ describe('nobody is kept out, in either theme,', () => {
     return reader;
   };
 
-  test.each([...everyPage, ...everyState])('by the page %s', async (path) => {
+  test.each([...everyPage, ...everyState])('on the page %s', async (path) => {
     const { page, go } = await openSmall();
     await go(path);
     expect(await findings(page)).toEqual([]);
   });
 
-  test('by a page as a viewer sees it', async () => {
+  test('on a page as a viewer sees it', async () => {
     const { page, go } = await openSmall('viewer');
     for (const path of ['/', '/leads', '/deliveries', '/sinks/crm', '/polls', '/rejected']) {
       await go(path);
@@ -52,7 +52,7 @@ describe('nobody is kept out, in either theme,', () => {
   test.each([
     ['a failure inside', new Error('broken')],
     ['a ledger that is busy', new RequestError(503, 'too-slow', 'The query took too long.', 'Try again.')],
-  ])('by the page of %s', async (_, failure) => {
+  ])('on the page of %s', async (_, failure) => {
     const { page, go, operations } = await openSmall();
     operations.failure = failure;
     await go('/leads');
@@ -60,7 +60,7 @@ describe('nobody is kept out, in either theme,', () => {
     expect(await findings(page)).toEqual([]);
   });
 
-  test('by a page while the configuration file has faults', async () => {
+  test('on a page while the configuration file has faults', async () => {
     const { page, go, operations } = await openSmall();
     const faults = ['leadsync.yaml:19:5: `url` is not an address.'];
     operations.problems = [stale];
@@ -84,7 +84,7 @@ describe('nobody is kept out, in either theme,', () => {
     }
   });
 
-  test('by the overview without any problem, and without anything on it', async () => {
+  test('on the overview without problems, or without any content', async () => {
     const { page, go, operations } = await openSmall();
     operations.problems = [];
     operations.sinkRows = operations.sinkRows.filter(({ sink }) => sink === 'drop');
@@ -96,11 +96,11 @@ describe('nobody is kept out, in either theme,', () => {
     expect(await findings(page)).toEqual([]);
   });
 
-  test('by the page that goes on after a login', async () => {
+  test('on the page that a login redirects to', async () => {
     const { page, go } = await openSmall();
     await page.route('**/onward', async (route) => {
       const answer = await route.fetch();
-      // Without the refresh, the page stays while it is looked at.
+      // Without the refresh, the page stays while axe checks it.
       const body = (await answer.text()).replace(/<meta http-equiv="refresh"[^>]*>/, '');
       await route.fulfill({ response: answer, body });
     });
@@ -109,7 +109,7 @@ describe('nobody is kept out, in either theme,', () => {
     expect(await findings(page)).toEqual([]);
   });
 
-  test('by any question, on a page of its own', async () => {
+  test('on any question that has a page of its own', async () => {
     const { page, go } = await openSmall();
     for (const [path, fields] of everyQuestion) {
       await go('/login');
@@ -121,7 +121,7 @@ describe('nobody is kept out, in either theme,', () => {
     }
   });
 
-  test('by a question or a lead’s data', async () => {
+  test('in a question or in a lead’s data', async () => {
     const { page, go } = await openSmall();
     await go('/leads/main/48205');
     await page.getByRole('button', { name: 'Show the lead’s data' }).click();
@@ -143,7 +143,7 @@ describe('nobody is kept out, in either theme,', () => {
   });
 });
 
-test('nobody is kept out by a value or a fault of an expression', async () => {
+test('axe finds no barrier in the value or a fault of an expression', async () => {
   const context = { bypassCSP: true };
   const { page, go, operations } = await openReader(browser, {
     refreshMs: 60_000,

@@ -14,7 +14,7 @@ const main = (page: Page) => page.locator('main');
 const notice = (page: Page) => page.locator('main .notice').first();
 
 describe('Overview', () => {
-  test('says in one sentence whether it is well, what is wrong, and what to do next', async () => {
+  test('says in one sentence whether leadsync is healthy, what is wrong, and what to do next', async () => {
     const { page, go, faults } = await openReader(browser);
     await go('/');
     await expect.poll(() => page.locator('h1').textContent()).toBe('2 critical problems and 1 warning.');
@@ -32,7 +32,7 @@ describe('Overview', () => {
     expect(faults).toEqual([]);
   });
 
-  test('lets a problem be acted on where it is listed, and comes back', async () => {
+  test('has the actions on a problem beside it, and returns to the overview after one', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/');
     await page.locator('.problems li').first().getByRole('button', { name: 'Try now…' }).click();
@@ -56,7 +56,7 @@ describe('Overview', () => {
     expect(faults).toEqual([]);
   });
 
-  test('calls no sink with a problem healthy, and neither does a page of sinks', async () => {
+  test('does not call a sink with a problem healthy, and neither does a page of sinks', async () => {
     const { page, go } = await openReader(browser);
     for (const [path, place] of [
       ['/', page.locator('#sink-crm')],
@@ -98,7 +98,7 @@ describe('Overview', () => {
     ]);
   });
 
-  test('draws leads per hour, and says the numbers to who does not see them', async () => {
+  test('draws leads per hour, and has the numbers as text for screen readers', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     operations.hours = operations.hours.map((hour) => ({ ...hour, leads: 10 }));
     await go('/');
@@ -107,7 +107,7 @@ describe('Overview', () => {
     expect(faults).toEqual([]);
   });
 
-  test('cuts a bar that would flatten all others, and says how high it is', async () => {
+  test('cuts a bar that would flatten all others, and prints its height', async () => {
     const { page, go, operations, faults } = await openReader(browser, { refreshMs: 60_000 });
     await page.addInitScript(keepDrawnTexts);
     operations.hours = operations.hours.map((hour, at) => ({ ...hour, leads: at === 20 ? 20_779 : 10 }));
@@ -121,7 +121,7 @@ describe('Overview', () => {
     expect(faults).toEqual([]);
   });
 
-  test('says the time of day everywhere below a chart, and the day where it begins', async () => {
+  test('prints the time of day along a chart, and the date where a day begins', async () => {
     const { page, go } = await openReader(browser, { refreshMs: 60_000 });
     await page.addInitScript(keepDrawnTexts);
     await go('/');
@@ -135,7 +135,7 @@ describe('Overview', () => {
     expect(texts).toContain('00:00');
   });
 
-  test('tells of each export how it is, in words, and a problem leads to its row', async () => {
+  test('shows the state of each export in words, and links a problem to its row', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/');
     await page.getByRole('link', { name: 'See export: lake' }).click();
@@ -196,7 +196,7 @@ describe('Overview', () => {
     },
   );
 
-  test('its title and icon tell the state from afar', async () => {
+  test('shows the state of leadsync in the title and the icon', async () => {
     const { page, go, operations } = await openReader(browser);
     await go('/');
     expect(await page.title()).toBe('3 problems · Overview · leadsync');
@@ -212,7 +212,7 @@ describe('Overview', () => {
 });
 
 describe('Leads', () => {
-  test('are found by id, and one leads to its page', async () => {
+  test('are found by id, and link to their pages', async () => {
     const { page, go, faults } = await openReader(browser);
     await go('/leads');
     await page.getByLabel('Id').fill('48196');
@@ -223,7 +223,7 @@ describe('Leads', () => {
     expect(faults).toEqual([]);
   });
 
-  test('are found by service and time; a time is the reader’s own, and the address holds UTC', async () => {
+  test('are found by service and time; the form has the reader’s time zone, the address UTC', async () => {
     const { page, go } = await openReader(browser);
     await go('/leads');
     await page.getByLabel('Service').fill('painting');
@@ -236,7 +236,7 @@ describe('Leads', () => {
     expect(new Set(services)).toEqual(new Set(['painting']));
   });
 
-  test('none that matches, none at all and a filter that cannot be read have words of their own', async () => {
+  test('have different messages for no match, no lead at all and an invalid filter', async () => {
     const { page, go, operations } = await openReader(browser);
     await go('/leads?service=nothing');
     expect(await page.locator('.empty').textContent()).toContain('No lead matches');
@@ -250,7 +250,7 @@ describe('Leads', () => {
     expect(await page.getByLabel('Id').inputValue()).toBe('abc');
   });
 
-  test('that a source no longer lists are linked from its problem, and shown with the time', async () => {
+  test('that a source no longer lists are linked from its problem, and shown with the time since when they are gone', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     operations.problems = [
       {
@@ -281,7 +281,7 @@ describe('Leads', () => {
     expect(faults).toEqual([]);
   });
 
-  test('that a source no longer lists are one step from its polls', async () => {
+  test('that a source no longer lists are linked from its polls', async () => {
     const { page, go } = await openReader(browser);
     await go('/polls?source=brisbane');
     await page.getByRole('link', { name: 'Show leads that brisbane no longer lists' }).click();
@@ -289,7 +289,7 @@ describe('Leads', () => {
     expect(await page.getByLabel('Listing').inputValue()).toBe('gone');
   });
 
-  test('are paged, and the way back is there', async () => {
+  test('are divided into pages, with links forward and back', async () => {
     const { page, go } = await openReader(browser);
     await go('/leads?source=main');
     await page.getByRole('link', { name: 'Older' }).click();
@@ -302,7 +302,7 @@ describe('Leads', () => {
 describe('One lead', () => {
   const show = (page: Page) => page.getByRole('button', { name: 'Show the lead’s data' });
 
-  test('tells its story in the order of time', async () => {
+  test('shows its history in chronological order', async () => {
     const { page, go } = await openReader(browser);
     await go('/leads/main/48196');
     expect(await page.locator('main .said').innerText()).toBe(
@@ -320,7 +320,7 @@ describe('One lead', () => {
     expect(await page.locator('.timeline time').first().innerText()).toMatch(/^22 Nov \d\d:\d\d:\d\d$/);
   });
 
-  test('links to what it became at the destination, if that has an address on the web', async () => {
+  test('links to its record at the destination, if that has a web address', async () => {
     const { page, go, operations } = await openReader(browser);
     const link = page.locator('.timeline').getByRole('link', { name: 'deal 9001' });
     await go('/leads/main/48175');
@@ -334,7 +334,7 @@ describe('One lead', () => {
     }
   });
 
-  test('says what a delivery waits for that is due while its sink takes nothing, here and in the list', async () => {
+  test('shows, as the list does, what a due delivery waits for while its sink accepts nothing', async () => {
     const { page, go, operations } = await openReader(browser);
     await go('/leads/main/48196');
     const ofWarehouse = page
@@ -410,7 +410,7 @@ describe('One lead', () => {
     expect(faults).toEqual([]);
   });
 
-  test('shows what destinations answered together with its data, and not before: they may repeat it', async () => {
+  test('shows the answers of destinations only together with its data, because they may repeat it', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     operations.answers = [anAnswer('{"error":"no agent for Ada Example"}')];
     await go('/leads/main/48196');
@@ -424,7 +424,7 @@ describe('One lead', () => {
     expect(faults).toEqual([]);
   });
 
-  test('stays shown while the rest brings itself up to date', async () => {
+  test('keeps its revealed data while the rest of the page refreshes', async () => {
     const { page, go, operations } = await openReader(browser);
     await go('/leads/main/48196');
     await show(page).click();
@@ -435,7 +435,7 @@ describe('One lead', () => {
     expect(operations.actions).toHaveLength(1);
   });
 
-  test('is retried and replayed after a question', async () => {
+  test('is retried and replayed after a confirmation', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/leads/main/48196');
     await page.locator('tr', { hasText: 'crm' }).getByRole('button', { name: 'Retry…' }).click();
@@ -452,7 +452,7 @@ describe('One lead', () => {
     expect(faults).toEqual([]);
   });
 
-  test('that no source has listed is said to be unknown', async () => {
+  test('that no source has listed is reported as unknown', async () => {
     const { page, go } = await openReader(browser);
     await go('/leads/main/999');
     expect(await main(page).textContent()).toContain('The ledger has no lead 999 of source main.');
@@ -490,7 +490,7 @@ describe('What each sink gets', () => {
     expect(faults).toEqual([]);
   });
 
-  test('leads to the playground, where an expression is tried on this lead', async () => {
+  test('links to the playground, which evaluates an expression for this lead', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/leads/main/48196');
     await page.getByRole('link', { name: 'Try an expression on this lead' }).click();
@@ -531,7 +531,7 @@ describe('Playground', () => {
     expect(faults).toEqual([]);
   });
 
-  test('marks the characters of a fault, and says what is meant', async () => {
+  test('marks the characters of a fault, and suggests the intended name', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/playground');
     const fault = { kind: 'fault' as const, message: 'there is no field client_nam' };
@@ -561,7 +561,7 @@ describe('Playground', () => {
     expect(faults).toEqual([]);
   });
 
-  test('takes another lead by its id, if there is one source', async () => {
+  test('evaluates for another lead by its id, if there is one source', async () => {
     const { page, go, operations } = await openReader(browser);
     operations.sources = operations.sources.slice(0, 1);
     await go('/playground');
@@ -570,7 +570,7 @@ describe('Playground', () => {
     await page.getByRole('heading', { name: 'for lead 7 of main' }).waitFor();
   });
 
-  test('takes no more than 4,000 characters', async () => {
+  test('accepts at most 4,000 characters', async () => {
     const { page, go } = await openReader(browser);
     await go('/playground');
     await page.getByLabel('Expression').focus();
@@ -580,7 +580,7 @@ describe('Playground', () => {
 });
 
 describe('Deliveries', () => {
-  test('are filtered by sink and state, and the address says so', async () => {
+  test('are filtered by sink and state, which the address contains', async () => {
     const { page, go } = await openReader(browser);
     await go('/deliveries');
     await page.getByLabel('Sink').selectOption('crm');
@@ -590,7 +590,7 @@ describe('Deliveries', () => {
     expect(await page.locator('tbody tr').count()).toBe(3);
   });
 
-  test('those selected are retried, with their number in the question', async () => {
+  test('the selected ones are retried, after a question with their number', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/deliveries?state=dead');
     const selected = page.getByRole('button', { name: 'Retry selected…' });
@@ -605,7 +605,7 @@ describe('Deliveries', () => {
     expect(faults).toEqual([]);
   });
 
-  test('a dead one shows what its destination answered, in a dialog, and only that', async () => {
+  test('a dead one shows in a dialog what its destination answered, and nothing else', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     const [dead, other] = operations.deliveryRows.filter(({ state }) => state === 'dead');
     operations.answers = [dead, other].map((row) => ({
@@ -627,7 +627,7 @@ describe('Deliveries', () => {
     expect(faults).toEqual([]);
   });
 
-  test('all that match are retried, after their number was shown', async () => {
+  test('all that match are retried, after a question with their number', async () => {
     const { page, go, operations } = await openReader(browser);
     await go('/deliveries?sink=warehouse&state=pending');
     await page.getByRole('button', { name: 'Retry all pending…' }).click();
@@ -636,7 +636,7 @@ describe('Deliveries', () => {
     expect(operations.actions).toEqual(['retry {"sink":"warehouse","state":"pending"}: 9']);
   });
 
-  test('nothing is done when the question is answered with no', async () => {
+  test('none is retried if the reader cancels the question', async () => {
     const { page, go, operations } = await openReader(browser);
     await go('/deliveries?state=dead');
     const all = page.getByRole('button', { name: 'Retry all dead…' });
@@ -669,7 +669,7 @@ describe('Sinks', () => {
     expect(faults).toEqual([]);
   });
 
-  test('one that is held is tried at once when somebody asks for it', async () => {
+  test('a held one is probed immediately when a reader presses “Try now”', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/sinks');
     await card(page, 'warehouse').getByRole('button', { name: 'Try now…' }).click();
@@ -681,7 +681,7 @@ describe('Sinks', () => {
     expect(faults).toEqual([]);
   });
 
-  test('one is tested, and what came of it is said', async () => {
+  test('one is tested, and the page shows the result', async () => {
     const { page, go, operations } = await openReader(browser);
     const test = async () => {
       await go('/sinks');
@@ -700,7 +700,7 @@ describe('Sinks', () => {
     expect(await notice(page).getAttribute('role')).toBe('alert');
   });
 
-  test('while one is tested, its button says so and cannot be pressed again', async () => {
+  test('the button of one that is being tested says so and cannot be pressed again', async () => {
     const { page, go } = await openReader(browser);
     await go('/sinks');
     await card(page, 'crm').getByRole('button', { name: 'Test…' }).click();
@@ -716,7 +716,7 @@ describe('Sinks', () => {
     expect(seen).toMatch(/ disabled="">Working…</);
   });
 
-  test('the dead of one are retried, after their number was shown', async () => {
+  test('the dead deliveries of one are retried, after a question with their number', async () => {
     const { page, go, operations } = await openReader(browser);
     await go('/sinks');
     await card(page, 'crm').getByRole('button', { name: 'Retry 3 dead…' }).click();
@@ -725,7 +725,7 @@ describe('Sinks', () => {
     expect(operations.actions).toEqual(['retry {"sink":"crm","state":"dead"}: 3']);
   });
 
-  test('one that is gone from the configuration says what becomes of its leads, and has no buttons', async () => {
+  test('one that the configuration no longer has says what becomes of its leads, and has no buttons', async () => {
     const { page, go } = await openReader(browser);
     await go('/sinks');
     expect(await card(page, 'old-crm').innerText()).toContain('leadsync forget');
@@ -734,7 +734,7 @@ describe('Sinks', () => {
 });
 
 describe('Polls', () => {
-  test('are shown with what they found, and filtered by how they ended', async () => {
+  test('are shown with their results, and filtered by outcome', async () => {
     const { page, go } = await openReader(browser);
     await go('/polls');
     await page.getByLabel('Status').selectOption('failed');
@@ -752,7 +752,7 @@ describe('Configuration', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Reload' }).click();
   };
 
-  test('shows each value with its origin, secrets masked, and is reloaded after a question', async () => {
+  test('shows each value with its origin, masks secrets, and is reloaded after a confirmation', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/configuration');
     const secret = page.locator('tr', { hasText: 'sinks.crm.secret' });
@@ -772,7 +772,7 @@ describe('Configuration', () => {
     expect(faults).toEqual([]);
   });
 
-  test('begins each section with what was set, and leaves its defaults folded until they are unfolded', async () => {
+  test('begins each section with the values that are set, and folds its defaults', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     await go('/configuration');
     expect(await page.locator('main h2').allInnerTexts()).toEqual([
@@ -795,7 +795,7 @@ describe('Configuration', () => {
     expect(faults).toEqual([]);
   });
 
-  test('offers a reload only if the file is not what is running', async () => {
+  test('offers a reload only if the file differs from the configuration in force', async () => {
     const { page, go, operations } = await openReader(browser);
     const button = page.getByRole('button', { name: 'Reload…' });
     await go('/configuration');
@@ -824,7 +824,7 @@ describe('Configuration', () => {
     expect(await button.count()).toBe(1);
   });
 
-  test('a text with faults changes nothing, and they are told', async () => {
+  test('a file with faults changes nothing, and the page lists them', async () => {
     const { page, go, operations } = await openReader(browser);
     const fault = 'leadsync.yaml:21:14: "15 parsecs" is no duration. Write 15s, 5m or 2h.';
     operations.reloadResult = { applied: false, generation: 7, faults: [fault] };

@@ -27,7 +27,7 @@ function deliverMore({ operations }: Reader, delivered: number): void {
   operations.sinkRows = operations.sinkRows.map((sink) => ({ ...sink, delivered }));
 }
 
-test('a page brings itself up to date', async () => {
+test('a page refreshes itself', async () => {
   const reader = await openReader(browser);
   await reader.go('/sinks');
   deliverMore(reader, 77_123);
@@ -35,7 +35,7 @@ test('a page brings itself up to date', async () => {
   expect(reader.faults).toEqual([]);
 });
 
-test('the chart is drawn anew when an hour has more leads', async () => {
+test('the page redraws the chart when an hour has more leads', async () => {
   const { page, go, operations, faults } = await openReader(browser);
   await go('/');
   const picture = () =>
@@ -47,7 +47,7 @@ test('the chart is drawn anew when an hour has more leads', async () => {
   expect(faults).toEqual([]);
 });
 
-test('the numbers of a chart are shown to the arrow keys and to a touch', async () => {
+test('the arrow keys and a touch show the numbers of a chart', async () => {
   const { page, go, faults } = await openReader(browser, {
     refreshMs: 60_000,
     context: { hasTouch: true, timezoneId: 'UTC' },
@@ -94,7 +94,7 @@ test('the tooltip of leads per hour says lead or leads', async () => {
   expect(await chart.locator('.chart-tip').innerText()).toBe('21 Nov 13:00–14:00: 1,200 leads');
 });
 
-test('what a reader has selected, focused and scrolled to survives', async () => {
+test('a refresh keeps the selection, the focus and the scroll position', async () => {
   const reader = await openReader(browser);
   const { page, go } = reader;
   await go('/');
@@ -114,7 +114,7 @@ test('what a reader has selected, focused and scrolled to survives', async () =>
   expect(await kept()).toEqual(before);
 });
 
-test('rows stay as they are while some are selected, and go on after', async () => {
+test('rows do not change while some are selected, and are refreshed afterwards', async () => {
   const { page, go, operations } = await openReader(browser);
   await go('/deliveries?state=dead');
   const box = page.getByRole('checkbox', { name: 'Select lead' }).first();
@@ -129,7 +129,7 @@ test('rows stay as they are while some are selected, and go on after', async () 
   await page.getByText('No delivery matches.').waitFor();
 });
 
-test('all rows shown are selected at once, by a box that keeps the focus', async () => {
+test('a box selects all rows that are shown, and keeps the focus', async () => {
   const { page, go, operations } = await openReader(browser);
   await go('/deliveries?state=dead');
   const all = page.getByRole('checkbox', { name: 'Select all rows shown' });
@@ -140,7 +140,7 @@ test('all rows shown are selected at once, by a box that keeps the focus', async
   await page.getByText('3 selected.').waitFor();
 });
 
-test('a page that nobody looks at asks for nothing, and at once when somebody does again', async () => {
+test('a hidden page sends no requests, and refreshes immediately when it is visible again', async () => {
   const reader = await openReader(browser, { refreshMs: 400 });
   const { page, go } = reader;
   await go('/sinks');
@@ -153,7 +153,7 @@ test('a page that nobody looks at asks for nothing, and at once when somebody do
   await page.getByText('99,789').first().waitFor();
 });
 
-test('what is written in a filter is left alone', async () => {
+test('a refresh keeps the text that a reader is typing in a filter', async () => {
   const reader = await openReader(browser);
   const { page, go, operations } = reader;
   await go('/leads');
@@ -164,7 +164,7 @@ test('what is written in a filter is left alone', async () => {
   expect(await page.evaluate(() => document.activeElement?.id)).toBe('filter-service');
 });
 
-test('leadsync that fails or does not answer is said to do so, until it answers again', async () => {
+test('a page says that leadsync fails or does not answer, until it answers again', async () => {
   const reader = await openReader(browser);
   const { page, go, operations } = reader;
   await go('/sinks');
@@ -180,14 +180,14 @@ test('leadsync that fails or does not answer is said to do so, until it answers 
   await page.locator('#offline').waitFor({ state: 'hidden' });
 });
 
-test('a page whose session has ended goes to the login', async () => {
+test('a page whose session has ended goes to the login page', async () => {
   const { page, go } = await openReader(browser);
   await go('/sinks');
   await page.route('**/sinks', (route) => route.fulfill({ status: 303, headers: { location: '/login' } }));
   await page.getByRole('button', { name: 'Log in' }).waitFor();
 });
 
-test('a page whose reader has lost the role goes to the page that says why', async () => {
+test('a page whose reader has lost the role goes to the page that gives the reason', async () => {
   let role: Role = 'admin';
   const token = new Secret('correct-horse-battery-staple');
   const { url } = await anAuditedAdmin({ tokens: () => [{ name: 'anna', role, token }] });

@@ -54,7 +54,7 @@ test.each([true, false])(
   },
 );
 
-test('a person without a role is told so, without going round in circles, and can log out at the provider', async () => {
+test('a person without a role gets a page that says so, is not redirected in a loop, and can log out at the provider', async () => {
   const { page, url, stub, now, faults } = await aReader();
   now.roles = aRoles({ 'bob@example.com': 'admin' });
   await page.goto(`${url}/`);
@@ -67,7 +67,7 @@ test('a person without a role is told so, without going round in circles, and ca
   expect(faults()).toEqual([expect.stringContaining('403')]);
 });
 
-test('a person who cancels is back at the login page, which says so and offers both ways', async () => {
+test('a person who cancels returns to the login page, which says so and offers both ways to log in', async () => {
   const { page, url } = await aReader();
   await page.goto(`${url}/`);
   await page.getByRole('link', { name: 'Log in with Acme' }).click();
@@ -80,7 +80,7 @@ test('a person who cancels is back at the login page, which says so and offers b
   expect(await page.locator('.reader').textContent()).toBe('admin');
 });
 
-test('nobody is kept out by the login page with its fault, nor by the page for a person without a role', async () => {
+test('axe finds no barrier on the login page with an error, or on the page for a person without a role', async () => {
   const { page, url, now } = await aReader({ bypassCSP: true });
   await page.addInitScript({ path: AXE });
   await page.goto(`${url}/`);

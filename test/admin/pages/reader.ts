@@ -3,10 +3,10 @@ import { onTestFinished } from 'vitest';
 import { openPage, watchFaults } from '../../support/servers/browser.ts';
 import { type OpenPages, openPages } from './open-pages.ts';
 
-/** Somebody who reads the pages in a browser of their own. */
+/** A reader of the pages, with a browser of their own. */
 export interface Reader extends OpenPages {
   readonly page: Page;
-  /** What went wrong in the browser: errors of scripts, of the policy and of loading, and scripts that spoke up. */
+  /** Errors in the browser: of scripts, of the content security policy and of loading, and messages that scripts logged. */
   readonly faults: string[];
   go(path: string): Promise<void>;
 }
