@@ -14,7 +14,7 @@ import {
 /**
  * The plan of the house. A room is a folder of `src/`; joints between rooms are short functions in `daemon/`.
  * `imports`: the rooms it may import, types included. `doors`: the files of it that others may import; all when absent.
- * `because`: what it must not know, told to whoever crosses the line.
+ * `because`: what it must not know, for the message to the author of a forbidden import.
  */
 interface Room {
   readonly imports: readonly string[];
@@ -522,7 +522,7 @@ const words: readonly { word: RegExp; rooms: readonly string[]; because: string 
 /** Names that say nothing of what is inside, and so attract everything. */
 const EMPTY_NAMES = /^(index|types?|utils?|helpers?|common|shared|lib|misc|constants|interfaces)$/;
 
-/** Every crossing of a line above, each as a sentence for whoever crossed it. */
+/** Returns each violation of the rules above, as a sentence for its author. */
 function offencesIn(files: Files): string[] {
   return [...files].flatMap(([path, text]) => [
     ...importOffences(path, text, files),
@@ -537,8 +537,7 @@ function importOffences(path: string, text: string, files: Files): string[] {
   if (room === undefined)
     return [`${path} is in no room. Say in this test what "${from}" knows and must never know.`];
   return importsOf(path, text).flatMap(({ specifier, file }) => {
-    if (specifier === undefined)
-      return [`${path} imports a computed name. Nobody can tell what it depends on.`];
+    if (specifier === undefined) return [`${path} imports a computed name, so its dependency is unknown.`];
     if (file === undefined) return packageOffence(path, from, specifier);
     if (!file.startsWith('src/'))
       return file === 'package.json' ? [] : [`${path} imports ${file}, outside of src/.`];
@@ -762,7 +761,7 @@ describe('the check itself', () => {
     ['src/ledger/queries/a.ts', "import x from '../delivering/settling.ts';", 'ledger/queries/ only reads'],
     ['src/ledger/attic/a.ts', "import x from '../delivering/settling.ts';", 'is in no inner room'],
     ['src/cellar/a.ts', '', 'is in no room'],
-  ])('is told of %s with: %j', (path, text, sentence) => {
+  ])('reports %s with: %j', (path, text, sentence) => {
     const offences = offencesOf(path, text);
     expect(offences.join('\n')).toContain(sentence);
     expect(offences.join('\n')).toContain(path);
@@ -772,17 +771,17 @@ describe('the check itself', () => {
     ['src/source/a.ts', "import type { Lead } from '../leads/lead.ts';\nimport { fetch } from 'undici';"],
     [
       'src/source/a.ts',
-      "// process.exit is for the command line, console.log for nobody\nconst at = 'https://x.example';",
+      "// process.exit is for the command line, console.log is not used\nconst at = 'https://x.example';",
     ],
     ['src/source/a.ts', "const hint = 'an import of goods from abroad';\nimport.meta.dirname;"],
     ['src/sinks/smtp/a.ts', "import type { Sink } from '../sink.ts';\nimport { z } from 'zod';"],
     ['src/sinks/registry.ts', "import { csv } from './csv/csv.ts';"],
     ['src/main.ts', 'process.exitCode = 1; const { env } = process;'],
-  ])('has nothing to say about %s with: %j', (path, text) => {
+  ])('accepts %s with: %j', (path, text) => {
     expect(offencesOf(path, text)).toEqual([]);
   });
 
-  test('finds a circle, and none where there is none', () => {
+  test('finds a circular import, and none if there is none', () => {
     const a: [string, string] = ['src/a.ts', "import './b.ts';"];
     expect(findCircle(new Map([a, ['src/b.ts', "import type { A } from './a.ts';"]]))).toEqual([
       'src/a.ts',

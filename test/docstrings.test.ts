@@ -7,7 +7,7 @@ const EXPORT = /^(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?(export (?!\*|(?:type )?\{).*
 /** The type that a schema of the same name makes: what it promises is said above the schema. */
 const TYPE_OF_SCHEMA = /^export type (\w+) = z\.(?:infer|input|output)<typeof \1>;$/;
 
-/** Every export without a docstring, as a sentence for whoever wrote it. */
+/** Returns a sentence for each export without a docstring. */
 function undocumentedIn(path: string, text: string): string[] {
   return [...text.matchAll(EXPORT)].flatMap(({ 1: docstring, 2: line = '', index }) => {
     if (docstring !== undefined || isTypeOfSchema(line, text)) return [];
@@ -25,7 +25,7 @@ function isTypeOfSchema(line: string, text: string): boolean {
 
 const root = posix.join(import.meta.dirname.replaceAll('\\', '/'), '..');
 
-test('everything that a file of src/ exports says above it what it promises', () => {
+test('every export in src/ has a docstring', () => {
   const missing = [...readFiles(root, 'src')].flatMap(([path, text]) => undocumentedIn(path, text));
   expect(missing.join('\n')).toBe('');
 });
@@ -38,7 +38,7 @@ describe('the check itself', () => {
     ['/** Of b. */\nconst b = 1;\nexport type A = typeof b;', 3],
     ['const A = z.object({});\nexport type A = z.infer<typeof A>;', 2],
     ['/** Of a. */\nexport const a = 1;\nexport default class B {', 3],
-  ])('is told of %j', (text, line) => {
+  ])('reports %j', (text, line) => {
     expect(undocumentedIn('src/a.ts', text)).toEqual([expect.stringContaining(`src/a.ts:${line} `)]);
   });
 
@@ -47,7 +47,7 @@ describe('the check itself', () => {
     '/**\n * Two lines, the second\n * by A. Reader\n */\nexport abstract class A {',
     "export { a } from './a.ts';\nexport type { B } from './b.ts';\nexport * from './c.ts';",
     '/** A. */\n\n/** B. */\nexport const A = z.object({});\nexport type A = z.infer<typeof A>;',
-  ])('has nothing to say about %j', (text) => {
+  ])('accepts %j', (text) => {
     expect(undocumentedIn('src/a.ts', text)).toEqual([]);
   });
 });

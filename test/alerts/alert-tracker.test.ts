@@ -43,12 +43,12 @@ const wrong = (more: Partial<ActiveCondition> = {}): ActiveCondition => ({
 });
 
 describe('the tracker of alerts', () => {
-  test('tells once that something begins, when it has lasted, and once that it is over, when it is calm', () => {
+  test('reports once that a problem has begun, after it has lasted, and once that it is over, after a calm time', () => {
     const keeping = new Keeping().pass(2 * HOUR, wrong()).pass(HOUR, 'well');
     expect(keeping.told).toEqual(['10 begun', '125 over']);
   });
 
-  test('tells again before the day is over when the count has at least doubled, and how many more there are', () => {
+  test('reports again within the day if the count has at least doubled, with the increase', () => {
     const keeping = new Keeping();
     const whats: string[] = [];
     const take = (count: number, ms: number) => {
@@ -75,7 +75,7 @@ describe('the tracker of alerts', () => {
   test.each([
     ['since it was first found', undefined],
     ['since a time that now lies ahead', new Date(START)],
-  ])('tells in time after the clock was set back, of what is wrong %s', (_, since) => {
+  ])('reports in time after the clock was set back, a problem that exists %s', (_, since) => {
     const state = wrong({ since });
     const keeping = new Keeping().pass(5 * MINUTE, state);
     keeping.atMs -= 24 * HOUR;
@@ -83,7 +83,7 @@ describe('the tracker of alerts', () => {
     expect(keeping.told).toEqual([`${5 - 24 * 60 + 10} begun`]);
   });
 
-  test('reminds, and says that it is over, in time after the clock was set back', () => {
+  test('sends the reminder and the end in time after the clock was set back', () => {
     const keeping = new Keeping().pass(HOUR, wrong());
     keeping.atMs -= 100 * HOUR;
     keeping.pass(25 * HOUR, wrong()).pass(MINUTE, 'well');
@@ -92,7 +92,7 @@ describe('the tracker of alerts', () => {
     expect(keeping.told.map((told) => told.split(' ')[1])).toEqual(['begun', 'lasts', 'over']);
   });
 
-  test('says of one that is over when it ended, and how long it had been', () => {
+  test('reports when a problem ended, and how long it lasted', () => {
     const tracker = new AlertTracker([]);
     const judged = (state: Evaluation['state']): Evaluation[] => [
       { condition: 'sink_held', about: 'crm', state, over: 'crm takes leads again.' },
@@ -109,11 +109,11 @@ describe('the tracker of alerts', () => {
     });
   });
 
-  test('says nothing of what does not last', () => {
+  test('does not report a problem that does not last', () => {
     expect(new Keeping().pass(9 * MINUTE, wrong()).pass(HOUR, 'well').told).toEqual([]);
   });
 
-  test('counts from when it was first found where nobody knows since when it is', () => {
+  test('counts from when a problem was first found if its beginning is unknown', () => {
     const keeping = new Keeping().pass(HOUR, 'well').pass(11 * MINUTE, wrong({ since: undefined }));
     expect(keeping.told).toEqual(['70 begun']);
   });
@@ -123,14 +123,14 @@ describe('the tracker of alerts', () => {
     expect(keeping.told).toEqual(['10 begun', '1450 lasts', '2890 lasts']);
   });
 
-  test('takes what comes and goes for one alert', () => {
+  test('treats a problem that comes and goes as one alert', () => {
     const keeping = new Keeping();
     for (let i = 0; i < 50; i += 1)
       keeping.pass(11 * MINUTE, wrong({ since: undefined })).pass(4 * MINUTE, 'well');
     expect(keeping.told).toEqual(['10 begun']);
   });
 
-  test('waits the longer for calm, the more often it has come back', () => {
+  test('waits longer for calm the more often a problem has come back', () => {
     const keeping = new Keeping();
     for (let i = 0; i < 30; i += 1)
       keeping.pass(12 * MINUTE, wrong({ since: undefined })).pass(6 * MINUTE, 'well');
@@ -139,12 +139,12 @@ describe('the tracker of alerts', () => {
     expect(keeping.told.filter((one) => one.endsWith('begun')).length).toBeLessThan(4);
   });
 
-  test('forgets in time that something was wrong', () => {
+  test('forgets a problem that is over after a time', () => {
     const keeping = new Keeping().pass(HOUR, wrong({ afterMs: 0 })).pass(8 * HOUR, 'well');
     expect(keeping.tracker.entries).toEqual([]);
   });
 
-  test('goes on over a restart: nothing is told twice, and what is over is told', () => {
+  test('continues after a restart: reports nothing twice, and reports what is over', () => {
     const keeping = new Keeping()
       .pass(HOUR, wrong())
       .restart()
@@ -154,25 +154,25 @@ describe('the tracker of alerts', () => {
     expect(keeping.told).toEqual(['10 begun', '125 over']);
   });
 
-  test('counts anew after a restart what nobody was told of: a long stop is no fault of what it finds', () => {
+  test('counts again from a restart if the problem was not yet reported, because the time of a stop does not count', () => {
     const keeping = new Keeping().pass(MINUTE, wrong({ since: undefined })).restart();
     keeping.atMs += 24 * HOUR;
     expect(keeping.pass(9 * MINUTE, wrong({ since: undefined })).pass(MINUTE, 'well').told).toEqual([]);
   });
 
-  test('keeps what cannot be told now as it was', () => {
+  test('keeps the state of a problem while it cannot be determined', () => {
     const keeping = new Keeping().pass(HOUR, wrong()).pass(HOUR, 'unknown').pass(MINUTE, wrong());
     expect(keeping.told).toEqual(['10 begun']);
     expect(keeping.pass(HOUR, 'well').told).toEqual(['10 begun', '126 over']);
   });
 
-  test('forgets what is no longer watched', () => {
+  test('forgets a problem that is no longer watched', () => {
     const keeping = new Keeping().pass(HOUR, wrong());
     keeping.tracker.take([], new Date(START + keeping.atMs));
     expect(keeping.tracker.entries).toEqual([]);
   });
 
-  test('keeps two sinks apart', () => {
+  test('tracks two sinks separately', () => {
     const keeping = new Keeping();
     const judged = (about: string): Evaluation => ({
       condition: 'sink_held',

@@ -106,7 +106,7 @@ function optionsOf(written: object): AlertOptions {
 }
 
 describe('alerts', () => {
-  test('tell once when something begins, and once when it is over', async () => {
+  test('send one message when a problem begins, and one when it is over', async () => {
     const watch = await Watch.start();
     await watch.hold('crm').pass(HOUR);
     watch.held.clear();
@@ -118,7 +118,7 @@ describe('alerts', () => {
     expect(watch.reported.of('alert-over')).toMatchObject([{ about: 'crm' }]);
   });
 
-  test('put what begins within half a minute into one message', async () => {
+  test('put problems that begin within half a minute into one message', async () => {
     const watch = await Watch.start();
     await watch.hold('crm').pass(15 * SECOND);
     await watch.hold('drop', 'warehouse').pass(HOUR);
@@ -137,7 +137,7 @@ describe('alerts', () => {
     expect(Number(second) - Number(first)).toBeGreaterThanOrEqual(60);
   });
 
-  test('go on after a restart: nothing is told twice, and what was not sent is', async () => {
+  test('continue after a restart: send nothing twice, and send what was not sent', async () => {
     const watch = await Watch.start();
     watch.receiver.answerAlways(503);
     await watch.hold('crm').pass(5 * MINUTE);
@@ -150,7 +150,7 @@ describe('alerts', () => {
     expect(watch.told).toEqual([['begun crm']]);
   });
 
-  test('try a destination that is down again with growing pauses, and tell it the same message', async () => {
+  test('try a destination that is down again after growing pauses, with the same message', async () => {
     const watch = await Watch.start();
     watch.receiver.answerAlways(503);
     await watch.hold('crm').pass(3 * HOUR);
@@ -159,7 +159,7 @@ describe('alerts', () => {
     expect(new Set(watch.receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
   });
 
-  test('tell of what is over by the time that the destination is back in one notice', async () => {
+  test('send one notice for a problem that is over when the destination is back', async () => {
     const watch = await Watch.start();
     watch.receiver.answerAlways(503);
     await watch.hold('crm').pass(HOUR);
@@ -170,7 +170,7 @@ describe('alerts', () => {
     expect(watch.told).toEqual([['over crm']]);
   });
 
-  test('do not let one destination wait for another that hangs', async () => {
+  test('reach one destination while another hangs', async () => {
     const watch = await Watch.start();
     const hanging = await startWebhookReceiver();
     onTestFinished(() => hanging.close());
@@ -202,7 +202,7 @@ describe('alerts', () => {
     await stopped; // a stop waits no longer than that for what hangs
   });
 
-  test('send what waits to the new address after a reload, at once', async () => {
+  test('send what waits to the new address immediately after a reload', async () => {
     const watch = await Watch.start();
     const next = await startWebhookReceiver();
     onTestFinished(() => next.close());
@@ -213,7 +213,7 @@ describe('alerts', () => {
     expect(next.received).toHaveLength(1);
   });
 
-  test('forget what is switched off, and say nothing of it', async () => {
+  test('forget a condition that is switched off, without a message', async () => {
     const watch = await Watch.start();
     await watch.hold('crm').pass(HOUR);
     watch.options = { ...watch.options, when: { ...watch.options.when, sink_held: undefined } };
@@ -222,7 +222,7 @@ describe('alerts', () => {
     expect(watch.told).toEqual([['begun crm']]);
   });
 
-  test('that arrived are kept as told at once: nobody who is killed right after tells them again', async () => {
+  test('that arrived are stored as sent immediately, so that a process that is killed then does not send them again', async () => {
     const watch = await Watch.start();
     watch.hold('crm');
     while (watch.told.length === 0) await watch.pass(15 * SECOND);
@@ -234,7 +234,7 @@ describe('alerts', () => {
     expect(watch.told).toEqual([['begun crm']]);
   });
 
-  test('begin anew where what they kept cannot be read', async () => {
+  test('start without a state if their file cannot be read', async () => {
     const watch = await Watch.start();
     await watch.hold('crm').pass(HOUR);
     await watch.stop();
@@ -243,7 +243,7 @@ describe('alerts', () => {
     expect(watch.told).toEqual([['begun crm'], ['begun crm']]);
   });
 
-  test('go on while their file cannot be written, and say so once', async () => {
+  test('continue while their file cannot be written, which is reported once', async () => {
     const watch = await Watch.start();
     watch.files = {
       ...disk,

@@ -64,7 +64,7 @@ async function failureOf(work: Promise<void>): Promise<DestinationError> {
 }
 
 describe('a webhook', () => {
-  test('gets the notices as JSON, signed, with the headers that it asks for', async () => {
+  test('gets the notices as signed JSON, with the configured headers', async () => {
     const receiver = await aReceiver();
     const headers = { Authorization: 'Bearer canary' };
     await open({ type: 'webhook', url: receiver.url, secret: SECRET, headers }).send(message, signal);
@@ -116,7 +116,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test('is told that a test is one', async () => {
+  test('gets a test message that is marked as a test', async () => {
     const receiver = await aReceiver();
     await open({ type: 'webhook', url: receiver.url }).send(marked, signal);
     const body = JSON.parse(String(receiver.received[0]?.body));
@@ -126,7 +126,7 @@ describe('a webhook', () => {
 });
 
 describe('Slack', () => {
-  test('gets what is wrong before what is over, with nothing that it would take for a link', async () => {
+  test('gets problems before what is over, without text that Slack would turn into a link', async () => {
     const receiver = await aReceiver();
     await open({ type: 'slack', url: receiver.url }).send(message, signal);
     const { text } = JSON.parse(String(receiver.received[0]?.body));
@@ -156,8 +156,8 @@ test('a message of an installation with a name and pages begins with the name an
   ]);
 });
 
-describe.each(['webhook', 'slack'])('what speaks HTTP (%s)', (type) => {
-  test('has failed when it answers no 2xx, and nothing of its path is told', async () => {
+describe.each(['webhook', 'slack'])('a destination that uses HTTP (%s)', (type) => {
+  test('has failed if it does not answer 2xx; the error does not contain its path', async () => {
     const receiver = await aReceiver();
     const destination = open({ type, url: receiver.url });
     for (const status of [302, 404, 500]) {
@@ -168,7 +168,7 @@ describe.each(['webhook', 'slack'])('what speaks HTTP (%s)', (type) => {
     }
   });
 
-  test('has failed when nobody is there, for the check too', async () => {
+  test('has failed if no server listens there, for the check too', async () => {
     const destination = open({ type, url: `http://127.0.0.1:${await freePort()}/canary` });
     for (const work of [destination.send(message, signal), destination.check(signal)]) {
       const { message: what } = await failureOf(work);
@@ -187,7 +187,7 @@ describe.each(['webhook', 'slack'])('what speaks HTTP (%s)', (type) => {
 describe('e-mail', () => {
   const mail = { type: 'email', from: 'leadsync@example.com', to: ['ops@example.com', 'boss@example.com'] };
 
-  test('goes to everybody, in plain text, and says that a machine sent it', async () => {
+  test('goes to every recipient, in plain text, with the headers of an automatic mail', async () => {
     const server = await aMailServer();
     await open({ ...mail, server: `smtp://user:pa%40ss@${server.host}` }).send(message, signal);
     const [received] = server.received;
@@ -200,7 +200,7 @@ describe('e-mail', () => {
     expect(server.commands).toContain(`AUTH PLAIN ${login}`);
   });
 
-  test('cannot have another header put in by what a destination answered', async () => {
+  test('gets no additional header from what a destination answered', async () => {
     const server = await aMailServer();
     const notices = [{ ...begun, what: 'a\r\nBcc: thief@example.com\r\n\r\nb' }];
     await open({ ...mail, server: `smtp://${server.host}` }).send({ ...message, notices }, signal);
@@ -222,7 +222,7 @@ describe('e-mail', () => {
       { DATA: '554 canary' },
       'rejects the sender, a recipient or the message (554)',
     ],
-  ])('says of %s what is wrong, without the words of the server', async (_, answers, said) => {
+  ])('reports %s as such, without the text of the server', async (_, answers, said) => {
     const server = await aMailServer();
     Object.assign(server.answers, answers);
     const destination = open({ ...mail, server: `smtp://user:canary@${server.host}` });
@@ -241,7 +241,7 @@ describe('e-mail', () => {
     expect(server.commands.join('\n')).not.toContain('AUTH');
   });
 
-  test('has failed when nobody is there', async () => {
+  test('has failed if no server listens there', async () => {
     const destination = open({ ...mail, server: `smtp://127.0.0.1:${await freePort()}` });
     expect((await failureOf(destination.send(message, signal))).hint).toContain('host and port');
   });

@@ -23,7 +23,7 @@ it('the content of a lead that never changed is stored once in PostgreSQL', asyn
   expect(await stores.inPostgres(KEPT)).toEqual([]);
 });
 
-it('a content that is overwritten stays, whether it is overwritten before the mirror comes or after', async () => {
+it('an overwritten content stays, whether it is overwritten before or after the mirror copies it', async () => {
   const stores = await TwoStores.open();
   await stores.list([1, 2]);
   await stores.bring();
@@ -50,7 +50,7 @@ it('a content that is overwritten stays, whether it is overwritten before the mi
   await expectSame(stores);
 });
 
-it('a content comes from the ledger where the sink was not given it', async () => {
+it('the mirror copies a content from the ledger if the sink did not get it', async () => {
   const stores = await TwoStores.open();
   await stores.on.list([1, 2, aListedLead({ id: 3, note: 'x'.repeat(3_000_000) })]);
   stores.on.clock.jump(HOUR);
@@ -62,7 +62,7 @@ it('a content comes from the ledger where the sink was not given it', async () =
   await expectSame(stores);
 });
 
-it('a role that may write leads and nothing else overwrites them all the same, and what was there stays', async () => {
+it('a role that may only write leads overwrites them, and their former content stays', async () => {
   const stores = await TwoStores.open();
   await stores.list([1]);
   await stores.bring();
@@ -76,7 +76,7 @@ it('a role that may write leads and nothing else overwrites them all the same, a
   await expectSame(stores);
 });
 
-it('an erasure takes former contents away, also those that nobody asks the ledger for', async () => {
+it('an erasure removes former contents, including those that leadsync kept when it overwrote them', async () => {
   const stores = await TwoStores.open();
   await stores.list([aListedLead({ id: 1, client_name: 'Ada Secret' }), 2]);
   await stores.bring();

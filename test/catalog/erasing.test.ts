@@ -38,7 +38,7 @@ async function withAda(): Promise<TwoStores> {
   return stores;
 }
 
-it('removes a person from every table of PostgreSQL, and nobody else', async () => {
+it('removes one person from every table of PostgreSQL, and no other person', async () => {
   const stores = await withAda();
   const person = await stores.on.ledger.findPerson({ kind: 'lead', lead: 1n });
   await stores.on.ledger.erase(person, []);
@@ -52,7 +52,7 @@ it('removes a person from every table of PostgreSQL, and nobody else', async () 
   expect(await stores.inPostgres(versions)).toEqual(stores.inLedger(versions));
 });
 
-it('the mirror removes what it had read before the lead was erased, and wrote after', async () => {
+it('the mirror removes rows that it read before the erasure and wrote after it', async () => {
   const stores = await withAda();
   const { mirror } = stores;
   const person = await stores.on.ledger.findPerson({ kind: 'lead', lead: 1n });
@@ -72,7 +72,7 @@ it('the mirror removes what it had read before the lead was erased, and wrote af
   expect(await everything(stores)).not.toMatch(/Ada/);
 });
 
-it('erased once more, the mirror removes what came behind the first time', async () => {
+it('a second erasure makes the mirror remove what arrived after the first', async () => {
   const stores = await withAda();
   const person = await stores.on.ledger.findPerson({ kind: 'lead', lead: 1n });
   await stores.on.ledger.erase(person, []);
@@ -87,7 +87,7 @@ it('erased once more, the mirror removes what came behind the first time', async
   expect(await everything(stores)).not.toMatch(/Ada/);
 });
 
-it('finds a person in PostgreSQL by every content and whatever was set aside, in tables of any size', async () => {
+it('finds a person in PostgreSQL by every content and every rejected element, in tables of any size', async () => {
   const stores = await TwoStores.open();
   const ada = { client_email: ' Ada@Example.com', client_phone_number: '0044 20 7946-0018' };
   const large = ids(10, 14).map((id) => aListedLead({ id, note: 'x'.repeat(1_500_000) }));
@@ -109,7 +109,7 @@ it('finds a person in PostgreSQL by every content and whatever was set aside, in
   expect(await found({ kind: 'email', contact: 'nobody@example.com' })).toEqual([]);
 });
 
-it('finds and empties an element without a lead id that a lost ledger set aside', async () => {
+it('finds and empties an element without a lead id that a lost ledger had rejected', async () => {
   const stores = await TwoStores.open();
   const wrong = { kind: 'rejected', id: undefined, reason: 'no id', path: 'id' } as const;
   await stores.on.list([{ ...aListedLead({ id: 5, client_email: 'ada@example.com' }), ...wrong }]);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { aListedLead } from '../support/scene/a-lead.ts';
 import { TwoStores } from './two-stores.ts';
 
-/** Times that are valid, that nobody means, and that programs write all the same: `created_at`, and what both stores make of it. */
+/** Valid times far from today that programs write by mistake: `created_at`, and the time in both stores. */
 const FAR: readonly [created: string, stored: string][] = [
   ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
   ['0001-01-01T00:00:00+10:00', '0000-12-31T14:00:00.000Z'],
@@ -12,7 +12,7 @@ const FAR: readonly [created: string, stored: string][] = [
   ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59.000Z'],
 ];
 
-it('times at the ends of the calendar, and offsets that no zone has, arrive in both stores, also with the client keys', async () => {
+it('both stores accept times at the ends of the calendar and offsets that no zone has, even with the client keys', async () => {
   const stores = await TwoStores.open();
   await stores.list(FAR.map(([created_at], at) => aListedLead({ id: at + 1, created_at }, at)));
   await stores.computeClientKeys('a secret of some length');
@@ -27,7 +27,7 @@ it('times at the ends of the calendar, and offsets that no zone has, arrive in b
   expect(await stores.inPostgres(derived)).toEqual(stores.inLedger(derived));
 });
 
-it('the first lead of a client is as old to the microsecond as that lead is in PostgreSQL', async () => {
+it('the time of a client’s first lead equals that of the lead in PostgreSQL to the microsecond', async () => {
   const stores = await TwoStores.open();
   await stores.list([aListedLead({ id: 1, created_at: '2026-11-20T10:00:00.123456Z' }, 0)]);
   await stores.computeClientKeys('a secret of some length');

@@ -24,7 +24,7 @@ pg.types.setTypeParser(pg.types.builtins.DATE, String);
 /** What each store knows better, or reckons at the moment that it is asked. */
 const OWN = ['_leadsync_synced_at', '_leadsync_last_listed_at', 'age_seconds'];
 
-/** What stays empty until somebody is erased, which a test of its own does. */
+/** Relations that stay empty until a person is erased, which another test does. */
 const EMPTY = ['v_erased_leads'];
 
 describe.each(relations)('$name', (relation) => {
@@ -53,7 +53,7 @@ describe.each(relations)('$name', (relation) => {
     );
   });
 
-  it('holds the same in both, whatever the leads are like', async () => {
+  it('has the same rows in both stores, for any leads', async () => {
     const stores = await eventful();
     const [ledger, postgres] = [
       stores.inLedger(selectOf(relation, OWN)),
@@ -65,13 +65,16 @@ describe.each(relations)('$name', (relation) => {
   });
 });
 
-it.each(['polls', 'rejected_leads'])('the source in %s is not described as that of a lead', (name) => {
-  const columns = relations.find((one) => one.name === name)?.columns ?? [];
-  expect(columns.find((column) => column.name === 'source')?.means).not.toContain('lead.');
-});
+it.each(['polls', 'rejected_leads'])(
+  'the comment on the source in %s does not call it that of a lead',
+  (name) => {
+    const columns = relations.find((one) => one.name === name)?.columns ?? [];
+    expect(columns.find((column) => column.name === 'source')?.means).not.toContain('lead.');
+  },
+);
 
 describe.each(queries)('the query $name', (query) => {
-  it('gives the same answer from both stores', async () => {
+  it('returns the same rows from both stores', async () => {
     const stores = await eventful();
     const ledger = stores.inLedger(filled(query, VALUES, ledgerValue));
     const postgres = await stores.inPostgres(filled(query, VALUES, postgresValue));
@@ -89,7 +92,7 @@ describe('joining v_speed_to_lead with v_leads_no_pii', () => {
     expect(sorted(await stores.inPostgres(join))).toEqual(sorted(ledger));
   });
 
-  it('is ambiguous in just the columns that are named where it bites', () => {
+  it('is ambiguous only in the columns that the notes of the view name', () => {
     const of = (view: string) => relations.find(({ name }) => name === view) as Relation;
     const [speed, leads] = [of('v_speed_to_lead'), of('v_leads_no_pii')];
     const both = leads.columns.filter(({ name }) => speed.columns.some((one) => one.name === name));
@@ -150,7 +153,7 @@ function required({ columns }: Relation, rows: readonly Row[]): string[] {
     .filter((name) => rows.some((row) => row[name] === null));
 }
 
-it('rows that agree in the order in which they are taken away are those of which that is said: a part may end between others', async () => {
+it('the rows that an export may divide between parts are those that the catalog describes so', async () => {
   const { disk } = await eventful();
   const inOrder = relations.filter(({ name }) => extractionOf(name).order.length > 0);
   const agreeing = inOrder.filter(({ name }) => {

@@ -18,7 +18,7 @@ async function compared(stores: TwoStores, repair = false) {
   return { found, differences };
 }
 
-it('finds rows that PostgreSQL lost, has in an older version, or has from elsewhere, and repairs them', async () => {
+it('finds rows that PostgreSQL lost, has in an older version, or got from elsewhere, and repairs them', async () => {
   const stores = await TwoStores.open();
   await stores.list(ids(1, 2_500));
   await stores.list([...ids(1, 9), aListedLead({ id: 10, client_name: 'New' }), ...ids(11, 2_500)]);
@@ -41,7 +41,7 @@ it('finds rows that PostgreSQL lost, has in an older version, or has from elsewh
   expect((await compared(stores)).found).toMatchObject({ missing: 0, foreign: 2 });
 });
 
-it('leaves out what is delivered while it goes on, and what is owed', async () => {
+it('leaves out leads that are delivered meanwhile, and pending ones', async () => {
   const stores = await TwoStores.open();
   await stores.on.list(ids(1, 3));
   expect((await compared(stores)).found).toMatchObject({ delivered: 0, missing: 0, foreign: 0 });
@@ -49,7 +49,7 @@ it('leaves out what is delivered while it goes on, and what is owed', async () =
   expect((await compared(stores)).found).toMatchObject({ delivered: 3, missing: 0 });
 });
 
-it('says that PostgreSQL cannot be reached, and finds nothing missing', async () => {
+it('reports that PostgreSQL cannot be reached, and reports no missing lead', async () => {
   const sink = openPostgres({ url: 'postgresql://nobody@127.0.0.1:9/none' });
   await expect(async () => {
     for await (const _ of sink.storedLeads?.(NEVER) ?? []);
@@ -57,7 +57,7 @@ it('says that PostgreSQL cannot be reached, and finds nothing missing', async ()
   await sink.close();
 });
 
-it('makes nothing where it only asks: a schema that is not there holds nobody', async () => {
+it('reading creates nothing: a missing schema contains no person', async () => {
   const stores = await TwoStores.open();
   await stores.list(ids(1, 3));
   const schema = `${stores.postgres.schema}_misspelt`;

@@ -26,7 +26,7 @@ async function remove({ on }: TwoStores, kind: RetainedKind): Promise<void> {
   await on.ledger.removeOld(kind, on.clock.in(-HOUR / 2), 0);
 }
 
-it('a lead past its retention is counted in the ledger, and nothing is said of what its text had; PostgreSQL keeps it', async () => {
+it('the ledger counts a lead past its retention, without what its text contained; PostgreSQL keeps the text', async () => {
   const stores = await someRetained();
   const sql =
     'SELECT id, service_slug, created_day, has_email, has_phone, has_address FROM v_leads_no_pii ORDER BY id';
@@ -42,7 +42,7 @@ it('a lead past its retention is counted in the ledger, and nothing is said of w
   ]);
 });
 
-it('nobody counts as out of reach because their text was removed', async () => {
+it('a person does not count as unreachable because retention removed their text', async () => {
   const stores = await someRetained();
   const reachability = queries.find(({ name }) => name === 'reachability') as Query;
   expect(stores.inLedger(filled(reachability, VALUES, ledgerValue))).toMatchObject([
@@ -50,7 +50,7 @@ it('nobody counts as out of reach because their text was removed', async () => {
   ]);
 });
 
-it('which fields a change changed is not made up where the content before was removed', async () => {
+it('the changed fields of a change are unknown if retention removed the content before it', async () => {
   const stores = await someRetained();
   await stores.list([
     aListedLead({ id: 1, client_name: 'New' }),
@@ -67,7 +67,7 @@ it('which fields a change changed is not made up where the content before was re
   expect(await stores.inPostgres(sql)).toEqual(fields);
 });
 
-it('a repair says of a lead that is missing and has no content that it cannot be brought again', async () => {
+it('a repair reports that a missing lead without content cannot be delivered again', async () => {
   const stores = await someRetained();
   await stores.postgres.query('DELETE FROM leads');
   const said: string[] = [];

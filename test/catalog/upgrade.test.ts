@@ -21,7 +21,7 @@ afterEach(async () => {
   await database.close();
 });
 
-/** The schema as the first version made it, with a lead and a view of somebody's in it. */
+/** Creates the schema of the first version, with a lead and a view that a user created. */
 async function firstVersion(): Promise<void> {
   await database.query(`CREATE SCHEMA ${database.schema}`);
   await database.query(migrations[0] ?? '');
@@ -35,7 +35,7 @@ async function firstVersion(): Promise<void> {
   await database.query('CREATE VIEW mine AS SELECT count(*) FROM v_leads');
 }
 
-it('an older schema is brought up to date, with what is in it and what others made of it', async () => {
+it('an older schema is migrated with its rows and the views of other users', async () => {
   await firstVersion();
   expect(await sink.deliver(aBatch(1), NEVER)).toEqual([{ kind: 'delivered' }]);
   expect(await database.query('SELECT id FROM v_leads_no_pii ORDER BY id')).toEqual([
@@ -45,7 +45,7 @@ it('an older schema is brought up to date, with what is in it and what others ma
   expect(await database.query('SELECT count FROM mine')).toEqual([{ count: '2' }]);
 });
 
-it('an older schema in which a new name is taken is left alone, and says which', async () => {
+it('an older schema in which a new name is taken is not migrated; the error names it', async () => {
   await firstVersion();
   await database.query('CREATE TABLE polls (mine text)');
   for (const work of [() => sink.check(NEVER), () => sink.deliver(aBatch(1), NEVER)]) {
@@ -58,13 +58,13 @@ it('an older schema in which a new name is taken is left alone, and says which',
   expect(await database.query('SELECT version FROM _leadsync_migrations')).toEqual([{ version: 1 }]);
 });
 
-it('other tables in the schema are nobody’s business', async () => {
+it('leadsync ignores other tables in the schema', async () => {
   await firstVersion();
   await database.query('CREATE TABLE targets (mine text)');
   expect(await sink.deliver(aBatch(1), NEVER)).toEqual([{ kind: 'delivered' }]);
 });
 
-it('an older schema of a role that does not own it keeps its leads waiting, and says why', async () => {
+it('the leads wait if the role does not own the older schema; the error says so', async () => {
   await firstVersion();
   await withRole(async (role, own) => {
     await database.query(`GRANT USAGE, CREATE ON SCHEMA ${database.schema} TO ${role}`);
@@ -74,7 +74,7 @@ it('an older schema of a role that does not own it keeps its leads waiting, and 
   });
 });
 
-it('a role that may not make the tables is told what it lacks, step by step, by deliveries as by the check', async () => {
+it('deliveries and the check report each right that a role lacks to create the tables', async () => {
   await withRole(async (role, own) => {
     const lacking = async (right: string) => {
       for (const work of [() => own.check(NEVER), () => own.deliver(aBatch(1), NEVER)])
@@ -93,7 +93,7 @@ it('a role that may not make the tables is told what it lacks, step by step, by 
   });
 });
 
-it('a role that may only write leads delivers, and the check, the mirror and an erasure say what it lacks', async () => {
+it('a role that may only write leads delivers; the check, the mirror and an erasure report what it lacks', async () => {
   await sink.deliver(aBatch(1), NEVER);
   await withRole(async (role, own) => {
     await database.query(`GRANT USAGE ON SCHEMA ${database.schema} TO ${role}`);
@@ -117,7 +117,7 @@ it('a role that may only write leads delivers, and the check, the mirror and an 
   });
 });
 
-describe('comments in the words of a version before', () => {
+describe('comments of an earlier version', () => {
   const WORDS = `SELECT obj_description('leads'::regclass) AS leads, obj_description('v_leads'::regclass) AS view, col_description('polls'::regclass, 1) AS "column"`;
 
   async function oldWords(): Promise<unknown> {
@@ -135,13 +135,13 @@ describe('comments in the words of a version before', () => {
     await later.close();
   }
 
-  it('are brought to those of this one', async () => {
+  it('are replaced by those of this version', async () => {
     const words = await oldWords();
     await deliverAnew();
     expect(await database.query(WORDS)).toEqual(words);
   });
 
-  it('stay where the role may not change them, and no lead waits for that', async () => {
+  it('stay if the role may not change them, without delaying a lead', async () => {
     await oldWords();
     await withRole(async (role, own) => {
       await database.query(`GRANT USAGE ON SCHEMA ${database.schema} TO ${role}`);
@@ -151,7 +151,7 @@ describe('comments in the words of a version before', () => {
     expect(await database.query(WORDS)).toEqual([{ leads: 'old', view: 'old', column: null }]);
   });
 
-  it('stay while somebody locks a table, say to vacuum it, and no lead waits for that', async () => {
+  it('stay while another session locks a table, for example to vacuum it, without delaying a lead', async () => {
     await oldWords();
     const vacuum = new pg.Client({ connectionString: database.url });
     await vacuum.connect();

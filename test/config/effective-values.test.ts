@@ -34,7 +34,7 @@ function shown(
 
 const sink = (more: string) => `${SOURCE}sinks:\n  p:\n    type: pigeon\n    loft: ./loft\n${more}`;
 
-test('the options that hold secrets are listed with where each comes from, without the secret', () => {
+test('the options with secrets are listed with the origin of each, without the secret', () => {
   const text = `${SOURCE}sinks:
   crm:
     type: webhook
@@ -77,7 +77,7 @@ describe('a value in force', () => {
     ['queue.redis_url', '  (default)'],
     ['tokens.encryption_key', undefined],
     ['sources', undefined],
-  ])('%s is shown with where it comes from', (path, expected) => {
+  ])('%s is shown with its origin', (path, expected) => {
     expect(shown(path, SOURCE)).toBe(expected);
   });
 
@@ -89,14 +89,14 @@ describe('a value in force', () => {
     expect(shown('sinks.p.altitude', sink(`    ${written}\n`), { HEIGHT: '7' })).toBe(expected);
   });
 
-  test('that a variable is a part of has both origins', () => {
+  test('that contains a variable has both origins', () => {
     const text = SOURCE.replace('leads.example.com', '${HOST}.example.com');
     expect(shown('sources.main.base_url', text, { HOST: 'eu' })).toBe(
       'https://eu.example.com  (FILE:3, environment HOST)',
     );
   });
 
-  test('whose variable this process does not have is told to be so', () => {
+  test('whose variable is not set in this process is reported as such', () => {
     const text = SOURCE.replace('s3cr3t', '${NOWHERE}').replace('client_id: id', 'client_id: ${NOBODY}');
     expect(shown('sources.main.client_secret', text)).toBe('[secret]  (environment NOWHERE (not set here))');
     expect(shown('sources.main.client_id', text)).toBe('[not set]  (environment NOBODY (not set here))');
@@ -131,7 +131,7 @@ describe('a value in force', () => {
     ['backups', '{ type: directory, directory: ./out, every: 1d }', ['directory']],
     ['exports', '{ type: s3, bucket: b, every: 1d }', ['bucket', 'prefix', 'path_style', 'tables', 'rows']],
     ['backups', '{ type: s3, bucket: b, every: 1d }', ['bucket', 'prefix', 'path_style', 'checksums']],
-  ])('of %s: %s is one of its own type', (section, entry, options) => {
+  ])('of %s: %s has only the options of its type', (section, entry, options) => {
     const values = describeText(`${SOURCE}${section}: { daily: ${entry} }\n`);
     const paths = values.map(({ path }) => path).filter((path) => path.startsWith(section));
     expect(paths).toEqual(expect.arrayContaining(options.map((option) => `${section}.daily.${option}`)));
@@ -150,7 +150,7 @@ describe('a value in force', () => {
   });
 });
 
-describe('what a future sink takes', () => {
+describe('an option of a future sink', () => {
   const door = z.strictObject({ name: z.string(), key: secret() });
   const options = z.strictObject({
     codes: z.array(secret()).optional(),
@@ -180,7 +180,7 @@ describe('what a future sink takes', () => {
     ['doors: [{ name: north, key: sesame }]', 'sinks.c.doors[0].key', '[secret]  (FILE:9)'],
     ['anything: sesame', 'sinks.c.anything', '[secret]  (FILE:9)'],
     ['anything: { deep: [sesame] }', 'sinks.c.anything.deep[0]', '[secret]  (FILE:9)'],
-  ])('is masked where it is a secret, or nobody says that it is none: %s', (more, path, expected) => {
+  ])('is masked if it is a secret or is not declared as public: %s', (more, path, expected) => {
     expect(shown(path, castle(more), {}, types)).toBe(expected);
     if (!path.endsWith('.name'))
       expect(JSON.stringify(describeText(castle(more), {}, types))).not.toMatch(/sesame|"one|two"/);
@@ -193,23 +193,23 @@ describe('an address', () => {
   test.each([
     ['https://crm.example.com:8443/hooks/token?key=s', 'https://crm.example.com:8443/[secret]'],
     ['https://crm.example.com', 'https://crm.example.com'],
-  ])('of a sink, %s, shows where it leads alone', (url, expected) => {
+  ])('of a sink, %s, shows only protocol, host and port', (url, expected) => {
     expect(shown('sinks.crm.url', crm(url), {}, [...sinkTypes])).toBe(`${expected}  (FILE:7)`);
   });
 
-  test('of a queue or a database shows neither user nor password', () => {
+  test('of a queue or a database shows neither the user nor the password', () => {
     const text = `${SOURCE}sinks:\n  w: { type: postgres, url: "postgres://me:pw@db:5432/x" }\nqueue: { redis_url: "redis://:pw@r:6379/1" }\n`;
     expect(shown('sinks.w.url', text, {}, [...sinkTypes])).toBe('postgres://db:5432/[secret]  (FILE:7)');
     expect(shown('queue.redis_url', text, {}, [...sinkTypes])).toBe('redis://r:6379/[secret]  (FILE:8)');
   });
 
-  test('whose query may hold a token shows the names in it alone', () => {
+  test('whose query may contain a token shows only the names in it', () => {
     const text = `${SOURCE}    leads_path: /leads?token=abc&all=1\n`;
     expect(shown('sources.main.leads_path', text)).toBe('/leads?token=[secret]&all=[secret]  (FILE:6)');
   });
 });
 
-test('no secret of the example shows, wherever it stands', () => {
+test('no secret of the example is shown, in any option', () => {
   const example = readFileSync(
     fileURLToPath(new URL('../../config/leadsync.example.yaml', import.meta.url)),
     'utf8',
@@ -227,6 +227,6 @@ test('no secret of the example shows, wherever it stands', () => {
   expectNoCanary(JSON.stringify(values));
 });
 
-test('a configuration with a fault shows its faults, and no value', () => {
+test('a configuration with faults shows these, and no value', () => {
   expect(() => describeText(`${SOURCE}sinkz: {}\n`)).toThrow(/sinkz/);
 });

@@ -8,7 +8,7 @@ import { pigeons, read, SOURCE } from './reading.ts';
 
 const sink = (lines: string) => `${SOURCE}sinks:\n  p: { type: pigeon, loft: ./loft, ${lines} }\n`;
 
-describe('what is left out has a documented default', () => {
+describe('an option that is left out has the documented default', () => {
   test('of the daemon', () => {
     const { file, dataDir, sinks, queue, admin, log, tokenKey, gracePeriodMs } = read(SOURCE);
     expect({ file, dataDir, sinks, queue, admin, log, tokenKey, gracePeriodMs }).toEqual({
@@ -33,7 +33,7 @@ describe('what is left out has a documented default', () => {
     expect(source?.options).not.toHaveProperty('poll');
   });
 
-  test("of a sink, some of them its type's own", () => {
+  test('of a sink, in part specific to its type', () => {
     const [sinkConfig] = read(`${SOURCE}sinks:\n  p: { type: pigeon, loft: /loft }\n`).sinks;
     expect(sinkConfig).toEqual({
       name: 'p',
@@ -58,7 +58,7 @@ describe('what is left out has a documented default', () => {
   });
 });
 
-test('every common option of a sink arrives', () => {
+test('every common option of a sink is read', () => {
   const text = sink(
     'enabled: false, events: [updated, created], batch: { max: 9, wait: 1m }, concurrency: 4, rate: 100/m, timeout: 3s, retry: { schedule: [1s, 1.5m], jitter: 0 }, breaker: { failure_rate: 0.5, consecutive_failures: 3, max_probe_wait: 10s }, backfill: false',
   );
@@ -96,12 +96,12 @@ test.each([
   expect(read(`${SOURCE}admin: { listen: ${listen} }\n`).admin).toEqual(expected);
 });
 
-test('an alias stands for a whole value, with the variables in it', () => {
+test('an alias stands for a whole value, including its variables', () => {
   const text = `${SOURCE}sinks:\n  a: { type: pigeon, loft: a, retry: &retry { jitter: 0.5 } }\n  b: { type: pigeon, loft: b, retry: *retry }\n`;
   expect(read(text).sinks.map(({ retry }) => retry.jitter)).toEqual([0.5, 0.5]);
 });
 
-test('names that every object has are names like others', () => {
+test('names of properties that every object has are ordinary names', () => {
   const text = `${SOURCE}sinks:\n  constructor: { type: pigeon, loft: a }\n`;
   expect(read(text).sinks.map(({ name }) => name)).toEqual(['constructor']);
 });
@@ -118,7 +118,7 @@ describe('from a file', () => {
     return loadConfig(join(folder, name), { sinkTypes: pigeons, env: {} });
   };
 
-  test('relative paths are taken from the folder of the file, not from the current one', () => {
+  test('relative paths are resolved from the folder of the file, not from the current one', () => {
     writeFileSync(join(folder, 'key'), 'a passphrase of some length\r\n');
     const config = load(
       `data_dir: state\ntokens: { encryption_key: { file: key } }\n${sink('password: { file: ./key }')}`,
@@ -129,14 +129,14 @@ describe('from a file', () => {
     expect(config.sinks[0]?.options['password']).toHaveProperty('reveal');
   });
 
-  test('a map that only happens to have the key `file` is left as it is', () => {
+  test('a map that happens to have the key `file` stays a map', () => {
     const [sinkConfig] = load(sink('rings: { file: gold }')).sinks;
     expect(sinkConfig?.options['rings']).toMatchObject({ file: expect.objectContaining({}) });
     const rings = sinkConfig?.options['rings'] as Record<string, { reveal(): string }>;
     expect(rings['file']?.reveal()).toBe('gold');
   });
 
-  test('it may begin with a byte-order mark and have Windows line ends', () => {
+  test('it may begin with a byte-order mark and have Windows line endings', () => {
     expect(load(`\uFEFF${SOURCE.replaceAll('\n', '\r\n')}`).sources).toHaveLength(1);
   });
 
@@ -151,7 +151,7 @@ describe('from a file', () => {
     expect(() => load(text)).toThrow(`leadsync.yaml: ${message}`);
   });
 
-  test('a named pipe is refused without waiting for whoever writes to it', () => {
+  test('a named pipe is rejected without waiting for a writer', () => {
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
     expect(() => loadConfig(pipe, { sinkTypes: pigeons, env: {} })).toThrow(
@@ -163,7 +163,7 @@ describe('from a file', () => {
     );
   });
 
-  test('a file larger than any configuration or secret is refused without being read', () => {
+  test('a file that is too large for a configuration or a secret is rejected without being read', () => {
     const huge = join(folder, 'huge');
     writeFileSync(huge, '');
     // Sparse, and more than Node reads into one buffer.
@@ -174,7 +174,7 @@ describe('from a file', () => {
     expect(() => load(secret)).toThrow('is too large: a secret must be in a small regular file');
   });
 
-  test('one that is not there, or no file, is told by its name', () => {
+  test('the error for a missing file, a folder or a device names it', () => {
     expect(() => loadConfig('nowhere.yaml', { sinkTypes: pigeons, env: {} })).toThrow(
       'nowhere.yaml: there is no such file; `leadsync init` creates one, -c names another',
     );
@@ -187,7 +187,7 @@ describe('from a file', () => {
   });
 });
 
-test('the public address of the pages loses its slash', () => {
+test('the public address of the pages has no trailing slash', () => {
   expect(read(`${SOURCE}admin: { public_url: "https://Leads.Example.com:8443/" }\n`).publicUrl).toBe(
     'https://leads.example.com:8443',
   );

@@ -43,7 +43,7 @@ function asked(db: Database.Database, { sql }: Canned, values: Readonly<Record<s
 }
 
 describe('deploy/datasette', () => {
-  test('names tables, views and columns that the ledger and a copy of it have', async () => {
+  test('names only tables, views and columns that the ledger and a copy of it have', async () => {
     for (const db of await twoFiles())
       for (const [name, { columns }] of Object.entries(described)) {
         const there = db.prepare(`SELECT * FROM ${name}`).columns();
@@ -51,7 +51,7 @@ describe('deploy/datasette', () => {
       }
   });
 
-  test('asks the documented queries, with texts for values', async () => {
+  test('has the documented queries, with texts for values', async () => {
     expect(Object.keys(canned)).toEqual(queries.map(({ name }) => name));
     const values = { ...VALUES, at: '2026-12-01T00:00:00.000Z' };
     for (const db of await twoFiles())
@@ -69,7 +69,7 @@ describe('deploy/datasette', () => {
       }
   });
 
-  test('takes a field that was left empty for the default', async () => {
+  test('uses the default for an empty field', async () => {
     const [db] = await twoFiles();
     const reachability = canned['reachability'] as Canned;
     const since = new Date(Date.now() - 30 * 86_400_000).toISOString();
@@ -89,7 +89,7 @@ describe('deploy/datasette', () => {
     expect(plan.join('\n')).toContain('deliveries_by_lead');
   });
 
-  test('lets nobody in but the one with the link, and nobody write', () => {
+  test('admits only the user with the link, and lets no user write', () => {
     expect(config.allow).toEqual({ id: 'root' });
     const { permissions } = config.databases.ledger;
     for (const action of ['insert-row', 'update-row', 'delete-row', 'execute-write-sql'])

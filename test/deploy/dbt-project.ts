@@ -64,7 +64,7 @@ export function compiled(sql: string, names: Names): string {
     const [first = '', second = ''] = [...args.matchAll(/'([^']*)'/g)].map((match) => match[1] ?? '');
     if (call === 'source') return names.source(first, second);
     if (call === 'ref') return names.ref(first);
-    throw new Error(`nobody knows {{${inner}}}`);
+    throw new Error(`unknown expression: {{${inner}}}`);
   });
 }
 

@@ -17,7 +17,7 @@ function valuesOf(name: string): string[] {
 }
 
 describe('leadsync.service', () => {
-  test('keeps what its configuration names: the data, and a credential for each secret', () => {
+  test('keeps the data directory of its configuration, and a credential for each secret', () => {
     const yaml = readFileSync(join(folder, 'leadsync.yaml'), 'utf8');
     const { config, secretFiles } = loadWithSecrets(
       yaml,
@@ -31,14 +31,14 @@ describe('leadsync.service', () => {
     );
   });
 
-  test('reloads by SIGHUP, and starts again whatever happened, except where only somebody can help', () => {
+  test('reloads by SIGHUP, and restarts after every exit except those that an operator has to fix', () => {
     expect(valuesOf('ExecReload')).toEqual(['/bin/kill -HUP $MAINPID']);
     expect(valuesOf('Restart')).toEqual(['always']);
     expect(valuesOf('StartLimitIntervalSec')).toEqual(['0']);
     expect(valuesOf('RestartPreventExitStatus')).toEqual([`${ExitCode.usage} ${ExitCode.configuration}`]);
   });
 
-  test('runs as the user that leadsync.sysusers makes', () => {
+  test('runs as the user that leadsync.sysusers creates', () => {
     const sysusers = readFileSync(join(folder, 'leadsync.sysusers'), 'utf8');
     expect(sysusers).toMatch(/^u leadsync - ".+" \/var\/lib\/leadsync$/m);
     expect(valuesOf('User')).toEqual(['leadsync']);
@@ -52,7 +52,7 @@ describe('systemd-analyze', () => {
     analyze = findSystemdAnalyze();
   });
 
-  test('finds nothing wrong with the unit', () => {
+  test('finds no fault in the unit', () => {
     const file = join(tempDir(), 'leadsync.service');
     // Where it is installed nothing is on this machine, and a program that is missing counts as wrong.
     writeFileSync(file, unit.replace('ExecStart=leadsync ', `ExecStart=${root}/bin/leadsync.js `));
@@ -60,7 +60,7 @@ describe('systemd-analyze', () => {
     expect({ status, said: `${stdout}${stderr}` }).toEqual({ status: 0, said: '' });
   });
 
-  test('finds it hardened: exposed by 1.5 of 10 at most', () => {
+  test('rates its exposure at 1.5 of 10 at most', () => {
     const args = [
       'security',
       '--offline=true',

@@ -16,7 +16,7 @@ const judge = judgeBy(
   () => 0.5,
 );
 
-/** A ledger in a folder, and somebody who follows it. */
+/** A ledger in a folder, and the events that a follower of it gets. */
 class Followed {
   readonly folder = tempDir();
   readonly heard: FollowEvent[] = [];
@@ -78,7 +78,7 @@ const isLead = (id: string) => (one: FollowEvent) => one.kind === 'lead' && one.
 const isLedger = (what: string) => (one: FollowEvent) => one.kind === 'ledger' && one.what === what;
 const isSink = (what: string) => (one: FollowEvent) => one.kind === 'sink' && one.what === what;
 
-test('what another connection records is heard, and how sinks are', async () => {
+test('the follower gets what another connection records, and the state of sinks', async () => {
   const followed = new Followed();
   const ledger = await followed.begin();
   await followed.list(ledger, 7n);
@@ -90,7 +90,7 @@ test('what another connection records is heard, and how sinks are', async () => 
   await followed.hears('that it goes on', isSink('resumed'));
 });
 
-test('a ledger that is away is told of once, waited for, and what happened meanwhile is heard', async () => {
+test('the follower reports an unreachable ledger once, waits for it, and then gets what happened meanwhile', async () => {
   const followed = new Followed();
   const ledger = await followed.begin();
   const away = join(followed.folder, 'away');
@@ -108,7 +108,7 @@ test('a ledger that is away is told of once, waited for, and what happened meanw
   expect(told).toEqual(['away', 'back']);
 });
 
-test('another ledger in its place is said to be another, and followed from there', async () => {
+test('the follower reports that another ledger has replaced it, and follows that one', async () => {
   const followed = new Followed();
   const ledger = await followed.begin();
   await ledger.close();
@@ -120,7 +120,7 @@ test('another ledger in its place is said to be another, and followed from there
   await followed.hears('of the lead', isLead('9'));
 });
 
-test('a ledger that refuses the cursor is said to be another, and followed from its end', async () => {
+test('the follower reports a ledger that rejects its cursor as another one, and follows it from its end', async () => {
   const followed = new Followed();
   const ledger = await followed.begin();
   followed.refusesCursor = true;

@@ -16,12 +16,12 @@ function sleptAt(nowMs: number, everyMs: number): number {
   return slept;
 }
 
-test('whoever sleeps by the beat wakes at the same moments, whenever they began', () => {
+test('all aligned sleepers wake at the same moments, whenever they began', () => {
   const wakesAt = [3_100, 3_400.5, 3_899].map((nowMs) => nowMs + sleptAt(nowMs, 1_000));
   expect(wakesAt).toEqual([4_000, 4_000, 4_000]);
   expect(3_100 + sleptAt(3_100, 2_000)).toBe(4_000);
 });
 
-test('a timer that fires a little early does not wake them twice', () => {
+test('a timer that fires a little early does not wake a sleeper twice', () => {
   expect(3_999.6 + sleptAt(3_999.6, 1_000)).toBe(5_000);
 });

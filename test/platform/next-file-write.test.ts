@@ -16,14 +16,14 @@ function aFile(): string {
   return file;
 }
 
-test('a write ends the wait, also one before anybody awaits it', async () => {
+test('a write ends the wait, even before the caller awaits it', async () => {
   const file = aFile();
   const written = nextWrite(file, new HeldClock(), LONG_MS, new AbortController().signal);
   appendFileSync(file, 'b');
   await written;
 });
 
-test('where nobody writes, or the file is missing, the time ends it', async () => {
+test('the time limit ends it if no write comes or the file is missing', async () => {
   const clock = new HeldClock();
   const ended: string[] = [];
   const file = aFile();
@@ -37,7 +37,7 @@ test('where nobody writes, or the file is missing, the time ends it', async () =
   await Promise.all(waits);
 });
 
-test('an abort ends it, before as well as meanwhile', async () => {
+test('an abort ends it, before or during the wait', async () => {
   const stop = new AbortController();
   const waiting = nextWrite(aFile(), new HeldClock(), LONG_MS, stop.signal);
   stop.abort();

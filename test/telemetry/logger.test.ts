@@ -38,7 +38,7 @@ test.each(oneOfEach)('$type is one line with its name, its level and a sentence'
   expect(line?.['msg']).not.toMatch(/undefined|NaN|\[object| {2}/);
 });
 
-test.each(oneOfEach)('$type is told with all of its values, save the seconds of each lead', (event) => {
+test.each(oneOfEach)('$type is logged with all of its values, except the seconds of each lead', (event) => {
   const { event: write, lines } = log();
   write(event);
   const { type, ...fields } = event;
@@ -52,7 +52,7 @@ test.each(oneOfEach)('$type is told with all of its values, save the seconds of 
   expect(lines()[0]).toMatchObject(told);
 });
 
-test('the sentences read as an operator would say them', () => {
+test('each message is a sentence that an operator can read', () => {
   const { event: write, lines } = log();
   write(anEvent('started'));
   write(anEvent('poll-finished'));
@@ -78,7 +78,7 @@ test('the sentences read as an operator would say them', () => {
   ]);
 });
 
-test('a line about rejections ends with the number of those it does not name, and a repeat is told at debug', () => {
+test('a line about rejections ends with the number of those that it does not name, and a repeat is logged at debug', () => {
   const { event: write, lines } = log();
   write(anEvent('leads-rejected', { rejected: 12, reasons: ['a: Bad.', 'b: Bad.'], others: 7 }));
   write(anEvent('leads-rejected', { rejected: 12, repeated: true }));
@@ -86,7 +86,7 @@ test('a line about rejections ends with the number of those it does not name, an
   expect(lines().map((line) => line['level'])).toEqual(['warn', 'debug']);
 });
 
-test('the log and the lines kept of it show commands as this installation types them', () => {
+test('the log and its recent lines show commands in the form for this installation', () => {
   const {
     event: write,
     lines,
@@ -110,7 +110,7 @@ test('a mirror that fails says nothing about deliveries, because its sink may be
   expect(text()).not.toContain('deliver');
 });
 
-test('what happens all day is told only at debug', () => {
+test('routine events are logged only at debug', () => {
   const { event: write, text } = log({ level: 'info' });
   write(anEvent('poll-started'));
   write(anEvent('poll-finished', { new: 0, changed: 0 }));
@@ -120,14 +120,14 @@ test('what happens all day is told only at debug', () => {
   expect(text()).toContain('"level":"info"');
 });
 
-test('a poll that waiting does not mend is an error, one that it may mend a warning', () => {
+test('a failed poll is a warning if waiting may help, and otherwise an error', () => {
   const { event: write, lines } = log();
   for (const code of ['credentials', 'forbidden', 'unreachable', 'server'])
     write(anEvent('poll-failed', { code }));
   expect(lines().map((line) => line['level'])).toEqual(['error', 'error', 'warn', 'warn']);
 });
 
-test('text from afar can neither forge a line nor drive a terminal, and does not go on for ever', () => {
+test('text from outside can neither forge a line nor control a terminal, and is cut', () => {
   const reason = `Refused.\n{"level":"error"}\r\u001b[2J\u202e\u2028${'x'.repeat(100_000)}`;
   for (const format of ['json', 'pretty'] as const) {
     const { event: write, text } = log({ format });
@@ -137,7 +137,7 @@ test('text from afar can neither forge a line nor drive a terminal, and does not
   }
 });
 
-test('a value that nobody decided to log is left out', () => {
+test('a value that the event’s table does not list is not logged', () => {
   const { event: write, text } = log();
   const careless = { ...anEvent('sink-resumed'), raw: canaryLead(1), client_email: canaryLead(2) };
   write(careless);
@@ -145,7 +145,7 @@ test('a value that nobody decided to log is left out', () => {
   expectNoCanary(text());
 });
 
-test('a fault is told by name, code and place, without its message', () => {
+test('a fault is logged by name, code and place, without its message', () => {
   const { fault, lines, text } = log();
   const message = `duplicate key\n    at ${canaryLead(3)} (a:1:2)\nDETAIL: ${canaryLead(4)}`;
   fault('polling main', Object.assign(new TypeError(message, { cause: canaryLead(5) }), { code: '23505' }));
@@ -161,7 +161,7 @@ test('a fault is told by name, code and place, without its message', () => {
   expect(JSON.stringify(lines()[0]?.['where'])).toContain('logger.test.ts');
 });
 
-test('a crash is fatal at every level, by name and place, without its message, also on a terminal', () => {
+test('a crash is logged as fatal at every level, by name and place, without its message, even on a terminal', () => {
   const error = new TypeError(`no ${canaryLead(5)}`);
   const { crash, lines } = log({ level: 'error' });
   crash(error);
@@ -181,7 +181,7 @@ test('a crash is fatal at every level, by name and place, without its message, a
   expectNoCanary(JSON.stringify(lines()) + pretty.text());
 });
 
-test('anything may be thrown: a fault that is no error is told by its type', () => {
+test('a thrown value that is not an error is logged by its type', () => {
   const { fault, lines, text } = log();
   fault('polling main', canaryLead(6));
   fault('polling main', null);
@@ -189,7 +189,7 @@ test('anything may be thrown: a fault that is no error is told by its type', () 
   expect(lines().map((line) => line['error'])).toEqual(['string', 'object']);
 });
 
-test('without a format people get sentences on a terminal, machines get JSON', () => {
+test('without a configured format, a terminal gets sentences, and a file or pipe gets JSON', () => {
   const terminal = log({ isTTY: true });
   terminal.event(anEvent('sink-resumed'));
   expect(terminal.text()).toMatch(/^\[\d\d:\d\d:\d\d\] INFO: Sink crm is resumed\.\n$/);
@@ -198,13 +198,13 @@ test('without a format people get sentences on a terminal, machines get JSON', (
   expect(pipe.lines()[0]).toMatchObject({ msg: 'Sink crm is resumed.' });
 });
 
-test('a format that is configured holds on a terminal too', () => {
+test('a configured format applies to a terminal, too', () => {
   const { event: write, lines } = log({ isTTY: true, format: 'json' });
   write(anEvent('sink-resumed'));
   expect(lines()).toHaveLength(1);
 });
 
-test('a reader of the log that goes away ends nothing', () => {
+test('leadsync continues if the reader of its log goes away', () => {
   const stream = new PassThrough();
   createLogger({ level: 'info', stream });
   expect(() =>
@@ -212,7 +212,7 @@ test('a reader of the log that goes away ends nothing', () => {
   ).not.toThrow();
 });
 
-test('keeps the last lines that it wrote, newest first, without those below its level', () => {
+test('the log keeps its recent lines, newest first, without those below its level', () => {
   const { event: write, fault, recent, setLevel } = log({ level: 'info' });
   for (let n = 0; n < 600; n += 1) write(anEvent('started'));
   setLevel('warn');
@@ -225,7 +225,7 @@ test('keeps the last lines that it wrote, newest first, without those below its 
   ]);
 });
 
-test('the lines kept of the log name the source and the sink that they are about', () => {
+test('the recent lines of the log name the source and the sink that they are about', () => {
   const { event: write, recent } = log();
   write(anEvent('sink-held'));
   write(anEvent('poll-finished'));

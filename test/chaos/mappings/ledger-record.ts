@@ -16,7 +16,7 @@ export interface LeftOutRecord {
   readonly sentMs: number;
 }
 
-/** What the ledger says about deliveries that nobody outside can see. */
+/** What only the ledger records about deliveries. */
 export interface LedgerRecord {
   /** Since when, by delivery, every attempt has to have the same mapping: since the first attempt that failed, or was lost. */
   readonly boundMs: ReadonlyMap<string, number>;

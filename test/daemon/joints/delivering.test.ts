@@ -23,7 +23,7 @@ const refusingThirds = (batch: Batch) =>
 const leads = (...ids: number[]) => ids.map((id) => [BigInt(id)]);
 
 describe('from ledger to sink', () => {
-  it('a new lead is attempted at once, and delivered', async () => {
+  it('a new lead is attempted immediately, and delivered', async () => {
     const bench = await Bench.open();
     bench.leadFields = { created_at: bench.clock.now().toISOString() };
     await bench.list(1);
@@ -34,7 +34,7 @@ describe('from ledger to sink', () => {
     ]);
   });
 
-  it('a replay does not count for how fast leads arrive', async () => {
+  it('a replay does not count in the delivery times of leads', async () => {
     const bench = await Bench.open();
     bench.leadFields = { created_at: bench.clock.now().toISOString() };
     await bench.list(1);
@@ -46,7 +46,7 @@ describe('from ledger to sink', () => {
     expect(settled.map(({ secondsToDelivery }) => secondsToDelivery)).toEqual([[0], []]);
   });
 
-  it('everything goes in order of age, never more at once than the sink may', async () => {
+  it('leads are attempted in order of age, within the concurrency of the sink', async () => {
     const bench = await Bench.open({ concurrency: 3 });
     let [underWay, most] = [0, 0];
     bench.sink.answer = async (batch) => {
@@ -62,7 +62,7 @@ describe('from ledger to sink', () => {
     expect(bench.sink.attempts.flat()).toEqual(Array.from({ length: 30 }, (_, index) => BigInt(index + 1)));
   });
 
-  it('a batch waits until it is full or its oldest has waited', async () => {
+  it('a batch waits until it is full or its oldest lead has waited long enough', async () => {
     const bench = await Bench.open({ max: 3, waitMs: 5 * MINUTE });
     await bench.list(1, 2);
     await bench.clock.pass(4 * MINUTE);
@@ -73,7 +73,7 @@ describe('from ledger to sink', () => {
     expect(bench.sink.attempts).toEqual([[1n, 2n, 3n], [4n]]);
   });
 
-  it('what the last process had claimed and not begun is attempted at once', async () => {
+  it('a batch that the last process had claimed and not begun is attempted immediately', async () => {
     const bench = await Bench.open({
       before: async (ledger) => {
         const poll = await ledger.startPoll('main');
@@ -85,7 +85,7 @@ describe('from ledger to sink', () => {
     expect(bench.sink.attempts).toEqual(leads(1));
   });
 
-  it('nothing turns in circles while the sink is slow and more is due', async () => {
+  it('the dispatch loop does not spin while the sink is slow and more is due', async () => {
     const bench = await Bench.open({ concurrency: 1, budgetMs: HOUR });
     bench.sink.answer = hanging;
     await bench.list(1, 2, 3, 4);
@@ -95,7 +95,7 @@ describe('from ledger to sink', () => {
     expect(bench.claims - before).toBeLessThanOrEqual(130);
   });
 
-  it('nothing turns in circles while a probe is under way', async () => {
+  it('the dispatch loop does not spin while a probe is in progress', async () => {
     const bench = await Bench.open({ budgetMs: HOUR });
     bench.sink.answer = always({ kind: 'unavailable', reason: 'Wait.', retryAfterMs: 1 });
     await bench.list(1, 2, 3);
@@ -120,7 +120,7 @@ function inParts(bench: Bench, takes: (lead: bigint) => boolean): { requests: nu
 }
 
 describe('a destination that fails', () => {
-  it('for one lead is tried by the schedule while others get through, and then no more', async () => {
+  it('for one lead while others arrive gets that lead by the schedule, until it is dead', async () => {
     const bench = await Bench.open();
     bench.sink.answer = (batch) => (batch.deliveries[0]?.leadId === 1n ? failing : delivering)(batch);
     const tries: number[] = [];
@@ -134,7 +134,7 @@ describe('a destination that fails', () => {
         while (tries.length < count) tries.push(bench.clock.passedMs - startMs);
       }
     }
-    // The first two count for nothing: until then nobody else had got through.
+    // The first two failures do not count, because no other lead had arrived by then.
     expect(tries).toEqual([10, 10, 10, 20, 320].map((seconds) => seconds * SECOND));
     const [row] = await bench.ledger.deliveries({ lead: 1n }, { limit: 1 });
     expect(row).toMatchObject({ state: 'dead', attempts: 3, reason: expect.stringContaining('It is down.') });
@@ -144,7 +144,7 @@ describe('a destination that fails', () => {
     expect(bench.reported.of('sink-held')).toEqual([]);
   });
 
-  it('altogether is held, probed once a minute for five days, loses nobody, and everything arrives when it is back', async () => {
+  it('for every lead is held and probed once a minute for five days; every lead arrives when it is back', async () => {
     const bench = await Bench.open();
     bench.sink.answer = failing;
     await bench.list(1, 2, 3, 4, 5);
@@ -169,7 +169,7 @@ describe('a destination that fails', () => {
     });
   });
 
-  it('by refusing everything kills nobody', async () => {
+  it('by refusing every lead makes none dead', async () => {
     const bench = await Bench.open({ concurrency: 1 });
     bench.sink.answer = refusing;
     await bench.list(1, 2, 3, 4, 5, 6, 7);
@@ -180,7 +180,7 @@ describe('a destination that fails', () => {
     expect(await bench.states()).toEqual(Array(7).fill('delivered'));
   });
 
-  it('by refusing every lead of a big batch is asked for few of them, and kills nobody', async () => {
+  it('by refusing every lead of a big batch gets few requests, and makes no lead dead', async () => {
     const bench = await Bench.open({ max: 500, waitMs: SECOND, concurrency: 1 });
     const asked = inParts(bench, () => false);
     await bench.list(...upTo(500));
@@ -199,7 +199,7 @@ describe('a destination that fails', () => {
     expect(new Set(await bench.states())).toEqual(new Set(['delivered']));
   });
 
-  it('by refusing most leads of a batch, and at first all that it is asked for, keeps the others waiting for some probes only', async () => {
+  it('by refusing most leads of a batch, and at first all that it gets, delays the others by only a few probes', async () => {
     const bench = await Bench.open({ max: 100, waitMs: SECOND, concurrency: 1 });
     inParts(bench, (lead) => lead % 5n === 0n);
     await bench.list(...upTo(100));
@@ -212,7 +212,7 @@ describe('a destination that fails', () => {
     expect(await bench.health()).toMatchObject({ heldSince: undefined });
   });
 
-  it('by refusing one lead kills that one at once, and the others arrive', async () => {
+  it('by refusing one lead makes that one dead immediately, and the others arrive', async () => {
     const bench = await Bench.open({ max: 10, waitMs: SECOND });
     bench.sink.answer = (batch) =>
       batch.deliveries.map(
@@ -230,7 +230,7 @@ describe('a destination that fails', () => {
     expect(JSON.stringify(bench.reported.events)).not.toContain('Anna');
   });
 
-  it('has its answers counted by class of status, and not the leads that it was not asked about', async () => {
+  it('has its answers counted by class of status, without the leads that it did not get', async () => {
     const bench = await Bench.open({ max: 4, waitMs: SECOND });
     bench.sink.answer = (batch) =>
       batch.deliveries.map(({ leadId }): Outcome => {
@@ -245,7 +245,7 @@ describe('a destination that fails', () => {
     expect(settled?.answers).toEqual({ '2xx': 1, '3xx': 0, '4xx': 1, '5xx': 0, none: 1 });
   });
 
-  it('by refusing leads again that somebody retried unmended is not held: others arrive at once', async () => {
+  it('by refusing retried leads again is not held: other leads arrive immediately', async () => {
     const bench = await Bench.open();
     bench.sink.answer = refusingThirds;
     await bench.list(...upTo(20));
@@ -261,7 +261,7 @@ describe('a destination that fails', () => {
     expect(bench.reported.of('sink-held')).toEqual([]);
   });
 
-  it('by refusing five new leads in a row is probed by one that it never refused, so that bad ones hold nobody up for long', async () => {
+  it('by refusing five new leads in a row is probed with a lead that it never refused, so that bad leads do not delay others for long', async () => {
     const bench = await Bench.open({ concurrency: 1 });
     bench.sink.answer = refusingThirds;
     await bench.list(3, 6, 9, 12, 15);
@@ -273,7 +273,7 @@ describe('a destination that fails', () => {
     expect((await bench.health())?.heldSince).toBeUndefined();
   });
 
-  it('and asks to wait is left alone for as long', async () => {
+  it('and asks for a pause gets no attempt during it', async () => {
     const bench = await Bench.open();
     bench.sink.answer = always({
       kind: 'unavailable',
@@ -290,7 +290,7 @@ describe('a destination that fails', () => {
     expect(await bench.states()).toEqual(['delivered', 'delivered']);
   });
 
-  it('for good pauses the sink until somebody resumes it', async () => {
+  it('for good pauses the sink until an operator resumes it', async () => {
     const bench = await Bench.open();
     bench.sink.answer = () => {
       throw new SinkUnavailable('It is gone (410).', { hint: '', gone: true });
@@ -310,11 +310,11 @@ describe('a sink that misbehaves', () => {
   it.each<[string, unknown]>([
     ['too few outcomes', [{ kind: 'delivered' }]],
     ['too many outcomes', [{ kind: 'delivered' }, { kind: 'delivered' }, { kind: 'delivered' }]],
-    ['outcomes that are none', [undefined, null]],
+    ['invalid outcomes', [undefined, null]],
     ['no outcomes at all', undefined],
     ['a text', 'ok'],
   ])(
-    'by giving %s delivers nothing, is told, and is tried again at the pace of a failure',
+    'by returning %s delivers nothing, is held with the reason, and is tried again at the pace of a failure',
     async (_, answer) => {
       const bench = await Bench.open({ max: 2 });
       bench.sink.answer = () => answer as readonly Outcome[];
@@ -337,7 +337,7 @@ describe('a sink that misbehaves', () => {
     ['null', null],
     ['an object without a prototype', Object.create(null)],
     ['an error with an odd code', Object.assign(new Error('x'), { code: Symbol('x') })],
-  ])('by throwing %s is taken as unavailable, without its text', async (_, thrown) => {
+  ])('by throwing %s counts as unavailable, without the text of what it threw', async (_, thrown) => {
     const bench = await Bench.open();
     bench.sink.answer = () => {
       throw thrown;
@@ -349,7 +349,7 @@ describe('a sink that misbehaves', () => {
     expect(JSON.stringify(await bench.ledger.trace(1n))).not.toContain('Anna');
   });
 
-  it('by never returning is aborted at its deadline and given up on, and does not keep others waiting for ever', async () => {
+  it('by never returning is aborted at its deadline and no longer awaited, so that other leads are attempted', async () => {
     const bench = await Bench.open({ concurrency: 1, budgetMs: 20 * SECOND });
     bench.sink.answer = (batch) => (batch.deliveries[0]?.leadId === 1n ? hanging : delivering)(batch);
     await bench.list(1, 2);
@@ -367,7 +367,7 @@ describe('a clock that is set back by a day', () => {
   it.each([
     ['while a sink is held', failing],
     ['while all is well', delivering],
-  ])('%s keeps nobody waiting for that day', async (_, before) => {
+  ])('%s delays no lead by that day', async (_, before) => {
     const bench = await Bench.open({ waitMs: 30 * SECOND, max: 10 });
     const stop = new AbortController();
     onTestFinished(() => stop.abort());
@@ -390,7 +390,7 @@ describe('a clock that is set back by a day', () => {
     ['an hour', HOUR],
     ['an odd time', 47 * MINUTE + 12_345],
   ])(
-    'by %s in place of a day leaves a wait of hours that much shorter, and holds up nobody else',
+    'by %s instead of a day shortens a wait of hours by as much, and delays no other lead',
     async (_, byMs) => {
       const bench = await Bench.open({ scheduleMs: [5 * HOUR] });
       const stop = new AbortController();
@@ -425,7 +425,7 @@ describe('a clock that is set back by a day', () => {
     },
   );
 
-  it('is not forgotten when the ledger cannot be written at that moment', async () => {
+  it('is recorded later if the ledger cannot be written at that moment', async () => {
     const bench = await Bench.open({ scheduleMs: [MINUTE] });
     const stop = new AbortController();
     onTestFinished(() => stop.abort());
@@ -436,7 +436,7 @@ describe('a clock that is set back by a day', () => {
     await bench.list(1);
     bench.clock.setBack(24 * HOUR);
     await bench.clock.pass(SECOND);
-    // By now a poll has begun by the new time: what the ledger shows no longer tells.
+    // By now a poll has begun at the new time, so the ledger no longer shows that the clock was set back.
     await bench.list(1);
     bench.sink.answer = delivering;
     await bench.clock.pass(3 * MINUTE);
@@ -444,7 +444,7 @@ describe('a clock that is set back by a day', () => {
     expect(bench.reported.of('ledger-failed')).toHaveLength(1);
   });
 
-  it('is tried less and less often when the ledger cannot take it and trying again changes nothing', async () => {
+  it('is recorded with growing pauses between attempts while the ledger rejects it', async () => {
     const bench = await Bench.open();
     const stop = new AbortController();
     onTestFinished(() => stop.abort());
@@ -461,12 +461,12 @@ describe('a clock that is set back by a day', () => {
     expect(bench.reported.of('clock-set-back')).toHaveLength(1);
   });
 
-  it('is noted by the next process when this one died between a poll and its look, and only once', async () => {
+  it('is recorded once by the next process if this one died between a poll and the check of the clock', async () => {
     const bench = await Bench.open({ scheduleMs: [MINUTE] });
     bench.sink.answer = failing;
     await bench.list(1);
     bench.clock.setBack(24 * HOUR);
-    // This poll began by the new time, and nobody has looked yet.
+    // This poll began at the new time, and no process has checked the clock yet.
     await bench.list(1);
     bench.sink.answer = delivering;
     for (let started = 0; started < 2; started += 1) {
@@ -483,7 +483,7 @@ describe('a clock that is set back by a day', () => {
 });
 
 describe('a ledger whose disk is full', () => {
-  it('when an attempt is settled is asked again, and the sink gets the lead once', async () => {
+  it('while an attempt is settled is tried again, and the sink gets the lead once', async () => {
     const bench = await Bench.open({ budgetMs: MINUTE });
     bench.sink.answer = async (batch) => {
       bench.fillDisk();
@@ -509,7 +509,7 @@ describe('a ledger whose disk is full', () => {
 });
 
 describe('stopping', () => {
-  it('lets what is under way end, and starts nothing more', async () => {
+  it('waits for running attempts, and starts no other', async () => {
     const bench = await Bench.open({ concurrency: 1 });
     bench.sink.answer = async (batch) => {
       await bench.clock.sleep(5 * SECOND);
@@ -521,7 +521,7 @@ describe('stopping', () => {
     expect(await bench.states()).toEqual(['delivered', 'pending', 'pending']);
   });
 
-  it('cuts off what hangs after the grace period, says nothing of its outcome, and uses up nobody’s attempts', async () => {
+  it('aborts hanging attempts after the grace period, records no outcome, and uses up no attempt of a lead', async () => {
     const bench = await Bench.open({ budgetMs: HOUR });
     bench.sink.answer = hanging;
     await bench.list(1);
@@ -536,10 +536,10 @@ describe('stopping', () => {
   });
 
   it.each([
-    ['notices that it is aborted', (_: unknown, signal: AbortSignal) => untilAborted(signal)],
-    ['does not even notice', hanging],
+    ['notices the abort', (_: unknown, signal: AbortSignal) => untilAborted(signal)],
+    ['ignores the abort', hanging],
   ])(
-    'while a sink hangs and %s gives its batch back, so that no number of restarts splits it',
+    'while a sink hangs and %s returns its batch to the ledger, so that no number of restarts splits it',
     async (_, answer) => {
       const bench = await Bench.open({ budgetMs: HOUR, max: 3 });
       bench.sink.answer = answer;
@@ -559,7 +559,7 @@ describe('stopping', () => {
     ['was refused with others', { kind: 'untried' }, null],
     ['was never sent', { kind: 'unavailable', reason: 'No connection.', unsent: true }, 'B'],
   ] as const)(
-    'after a request that %s leaves it to the next attempt to use the same mapping, or another',
+    'after a request that %s makes the next attempt use the same mapping, or the new one if nothing was sent',
     async (_, outcome, mapping) => {
       const bench = await Bench.open({ budgetMs: HOUR });
       bench.sink.answer = async (_batch, signal) => {

@@ -5,7 +5,7 @@ import { HeldClock } from '../../support/time/held-clock.ts';
 import { Bench, MINUTE, SECOND } from './bench.ts';
 import { delivering, failing } from './fakes.ts';
 
-it('while the carrier is not ready nothing is claimed, and everything goes in order of age once it is', async () => {
+it('dispatch claims nothing while the carrier is not ready, and then offers everything in order of age', async () => {
   const bench = await Bench.open({ concurrency: 5 });
   const unready = vi.spyOn(bench.carrier, 'unready').mockReturnValue('Redis is away.');
   const offer = vi.spyOn(bench.carrier, 'offer');
@@ -23,7 +23,7 @@ it('while the carrier is not ready nothing is claimed, and everything goes in or
   expect(bench.sink.attempts).toEqual([[1n], [2n], [3n], [4n]]);
 });
 
-it('what became due while the carrier was not ready is offered within seconds, also when nobody says that it is', async () => {
+it('dispatch offers what became due while the carrier was not ready within seconds, even if nothing wakes it', async () => {
   const bench = await Bench.open();
   const unready = vi.spyOn(bench.carrier, 'unready').mockReturnValue('Redis is away.');
   await bench.list(1);
@@ -32,7 +32,7 @@ it('what became due while the carrier was not ready is offered within seconds, a
   expect(bench.sink.attempts).toEqual([[1n]]);
 });
 
-it('a sink that somebody pauses and resumes, in whatever process, is told once each', async () => {
+it('an operator’s pause and resume of a sink are reported once each, whichever process they come from', async () => {
   const bench = await Bench.open();
   await bench.ledger.pause('crm', 'The CRM is being moved');
   await bench.list(1);
@@ -46,7 +46,7 @@ it('a sink that somebody pauses and resumes, in whatever process, is told once e
   expect(bench.sink.attempts).toEqual([[1n]]);
 });
 
-it('a held sink that somebody resumes gets one probe, stays held if it fails, and recovers if it succeeds', async () => {
+it('a held sink that an operator resumes gets one probe, stays held if it fails, and recovers if it succeeds', async () => {
   const bench = await Bench.open({ concurrency: 5 });
   bench.sink.answer = failing;
   await bench.list(1, 2, 3, 4, 5, 6, 7);
@@ -68,7 +68,7 @@ it('a held sink that somebody resumes gets one probe, stays held if it fails, an
   expect(bench.reported.of('sink-resumed')).toEqual([]);
 });
 
-it('a sink that was held when somebody paused it is told as resumed, although it is still held', async () => {
+it('a sink that was held when an operator paused it is reported as resumed, although it is still held', async () => {
   const bench = await Bench.open();
   bench.sink.answer = failing;
   await bench.list(1);
@@ -95,7 +95,7 @@ it('a sink that an operator pauses while its probe is answered is reported as re
   expect(bench.reported.of('sink-recovered')).toHaveLength(1);
 });
 
-it('with a rate, no more batches begin within any period, in order of age, and each as soon as it may', async () => {
+it('with a rate, no period has more batches than that; they begin in order of age, each as soon as the rate allows', async () => {
   const bench = await Bench.open({ concurrency: 5, rate: { batches: 2, perMs: SECOND } });
   await bench.list(1);
   await bench.clock.pass(900);
@@ -112,7 +112,7 @@ it('with a rate, no more batches begin within any period, in order of age, and e
   expect(bench.sink.attempts.flat()).toEqual([1n, 2n, 3n, 4n, 5n]);
 });
 
-it('a rate lets a new lead go at once after a quiet time, and asks the ledger no more often', async () => {
+it('a rate does not delay a new lead after a quiet time, and causes no additional claims', async () => {
   const bench = await Bench.open({ rate: { batches: 1, perMs: SECOND } });
   await bench.list(1);
   await bench.clock.pass(MINUTE);
@@ -123,7 +123,7 @@ it('a rate lets a new lead go at once after a quiet time, and asks the ledger no
   expect(bench.claims - before).toBeLessThan(8);
 });
 
-it('a sink that a reload opens again has not sent less, also under another rate', async () => {
+it('a sink that a reload opens again keeps the batches that count towards its rate, even if the rate changes', async () => {
   const clock = new HeldClock();
   const paces = new Paces(clock);
   paces.of('crm', { batches: 3, perMs: MINUTE })?.add(2);
@@ -133,7 +133,7 @@ it('a sink that a reload opens again has not sent less, also under another rate'
   expect(paces.of('crm', undefined)).toBeUndefined();
 });
 
-it('the probes of a held sink count as well, and a pause is told while the rate allows no batch', async () => {
+it('the probes of a held sink count towards the rate, and a pause is reported while the rate allows no batch', async () => {
   const bench = await Bench.open({ rate: { batches: 1, perMs: 10 * MINUTE } });
   bench.sink.answer = failing;
   await bench.list(1);

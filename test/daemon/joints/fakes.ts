@@ -87,7 +87,7 @@ export class ScriptedSource implements Source {
     return this.asked.slice(1).map((at, index) => at - (this.asked[index] ?? 0));
   }
 
-  /** When somebody logged in last. */
+  /** The time of the last login. */
   loggedInAt: Date | undefined;
 
   async lastLoginAt(): Promise<Date | undefined> {

@@ -110,14 +110,14 @@ function failsWith(code: SourceErrorCode, retryAfterMs?: number) {
 }
 
 describe('polling', () => {
-  it('starts at once and goes on at its interval', async () => {
+  it('starts immediately and continues at its interval', async () => {
     const polling = await Polling.start(every30s);
     await polling.clock.pass(2 * MINUTE);
     expect(polling.source.asked).toEqual([0, 30, 60, 90, 120].map((second) => second * SECOND));
     expect(polling.reported.of('poll-finished')).toHaveLength(5);
   });
 
-  it('never overlaps: a listing that takes longer than the interval makes the next poll late', async () => {
+  it('never overlaps: a listing that takes longer than the interval delays the next poll', async () => {
     const polling = await Polling.start(every30s, (polling) => {
       polling.source.answer = async (signal) => {
         await polling.clock.sleep(70 * SECOND, signal);
@@ -129,7 +129,7 @@ describe('polling', () => {
     expect(polling.source.waits).toEqual([70, 70, 70, 70].map((second) => second * SECOND));
   });
 
-  it('tells that leads may be owed before they are recorded, so that their claim can share the commit', async () => {
+  it('announces that leads may be owed before it records them, so that their claim can share the commit', async () => {
     const toldBefore: number[] = [];
     const polling = await Polling.start(every30s, (polling) => {
       polling.source.answer = () => listingOf([1]);
@@ -143,7 +143,7 @@ describe('polling', () => {
     expect(polling.owed).toBe(2);
   });
 
-  it('records what is listed, tells of each chunk twice, and hands the mark to the next poll', async () => {
+  it('records the listed leads, announces each chunk twice, and passes the marker to the next poll', async () => {
     const polling = await Polling.start(every30s, (polling) => {
       polling.source.answer = () => listingOf([1, 2, 3, 4, 5]);
     });
@@ -168,7 +168,7 @@ describe('polling', () => {
     expect(polling.reported.of('poll-finished').at(-1)).toMatchObject({ changed: 1, rejected: 1 });
   });
 
-  it('takes an unchanged listing for what it is', async () => {
+  it('reports an unchanged listing as such', async () => {
     const polling = await Polling.start(every30s, (polling) => {
       polling.source.answer = () => listingOf([1, 2]);
     });
@@ -181,7 +181,7 @@ describe('polling', () => {
     });
   });
 
-  it('keeps what was listed before it broke off, and no mark', async () => {
+  it('keeps the leads that were listed before it broke off, and no marker', async () => {
     const polling = await Polling.start(every30s, (polling) => {
       const broken = new SourceError('incomplete', 'The listing broke off.', { hint: '' });
       polling.source.answer = () => listingOf([1, 2, 3], broken);
@@ -220,7 +220,7 @@ describe('polling', () => {
     }
   });
 
-  it('records the leads before one that cannot be read, in a block that is read ahead', async () => {
+  it('records the leads before one that cannot be parsed, in a block that was read ahead', async () => {
     const polling = await Polling.start(every30s, (polling) => {
       polling.source.answer = () => {
         const broken = new SourceError('protocol', 'The element is not valid JSON.', { hint: '' });
@@ -249,7 +249,7 @@ describe('polling', () => {
     ]);
   });
 
-  it('warns when a listing is empty that was not, and tells of leads that were set aside without their text', async () => {
+  it('warns if a listing becomes empty, and reports rejected leads without their text', async () => {
     const polling = await Polling.start(every30s, (polling) => {
       const raw = aLead({ id: 2, client_email: null });
       const rejected = {
@@ -287,7 +287,7 @@ describe('what a poll reports about a listing', () => {
     } as const;
   };
 
-  it('is the first five reasons of rejections with the number of others, and a repeat is marked', async () => {
+  it('is the first five reasons of rejections with the number of others, and whether the report is a repeat', async () => {
     const twelve = Array.from({ length: 12 }, (_, at) => rejectedLead(at + 1, `Fault ${at + 1}.`));
     const polling = await Polling.start(every30s, (polling) => {
       polling.source.answer = () => listingOf(twelve);
@@ -306,7 +306,7 @@ describe('what a poll reports about a listing', () => {
     expect(reports[0]?.reasons).toHaveLength(5);
   });
 
-  it('is that it shrank, in the poll in which it did', async () => {
+  it('is that it shrank, in the poll that finds it', async () => {
     const many = Array.from({ length: 60 }, (_, at) => at + 1);
     const polling = await Polling.start(every30s, (polling) => {
       polling.source.answer = () => listingOf(many);
@@ -320,7 +320,7 @@ describe('what a poll reports about a listing', () => {
 });
 
 describe('a poll that fails', () => {
-  it('is tried again after 1, 2, 4 s and so on, at most every 5 minutes, and says so', async () => {
+  it('is tried again after 1, 2, 4 s and so on, up to 5 minutes, which it reports', async () => {
     const polling = await Polling.start(every30s, failsWith('unreachable'));
     await polling.clock.pass(HOUR);
     expect(polling.source.waits.slice(0, 11)).toEqual(
@@ -347,7 +347,7 @@ describe('a poll that fails', () => {
   it.each([
     [0, 0.8],
     [0.999999, 1.2],
-  ])('spreads its waits, so that many clients do not come at once: %d', async (random, factor) => {
+  ])('spreads its waits, so that many clients do not retry at the same time: %d', async (random, factor) => {
     const polling = await Polling.start(every30s, failsWith('server'), () => random);
     await polling.clock.pass(10 * SECOND);
     expect(polling.source.waits.slice(0, 3)).toEqual([1, 2, 4].map((second) => second * SECOND * factor));
@@ -355,7 +355,7 @@ describe('a poll that fails', () => {
 
   it.each([
     ['what the service asks for', 90 * SECOND, 90 * SECOND],
-    ['an hour at most, whatever it asks for', 48 * HOUR, HOUR],
+    ['an hour at most, whatever the service asks for', 48 * HOUR, HOUR],
     ['its own back-off when that is longer', SECOND / 10, SECOND],
     ['its own back-off when what is asked for lies in the past', -HOUR, SECOND],
   ])('waits for %s', async (_, askedMs, waitMs) => {
@@ -364,13 +364,13 @@ describe('a poll that fails', () => {
     expect(polling.source.waits[0]).toBe(waitMs);
   });
 
-  it('for its credentials does not hammer: a minute at least', async () => {
+  it('because of its credentials is tried again after a minute at the earliest', async () => {
     const polling = await Polling.start(every30s, failsWith('credentials'));
     await polling.clock.pass(HOUR);
     expect(polling.source.waits.slice(0, 4)).toEqual([MINUTE, 2 * MINUTE, 4 * MINUTE, 5 * MINUTE]);
   });
 
-  it('for a login that was refused once is tried again when the second try is due, or as soon as somebody has logged in', async () => {
+  it('because of a login that was refused once is tried again when the second try is due, or immediately after a login', async () => {
     const polling = await Polling.start(every30s, failsWith('login-refused', 3 * MINUTE));
     await polling.clock.pass(4 * MINUTE);
     polling.source.loggedInAt = polling.clock.now();
@@ -380,7 +380,7 @@ describe('a poll that fails', () => {
     expect(second).toBeLessThanOrEqual(62 * SECOND);
   });
 
-  it('for its credentials is tried again as soon as somebody has logged in, once for each login', async () => {
+  it('because of its credentials is tried again immediately after a login, once for each login', async () => {
     const polling = await Polling.start(every30s, failsWith('credentials'));
     await polling.clock.pass(90 * SECOND);
     polling.source.loggedInAt = polling.clock.now();
@@ -392,7 +392,7 @@ describe('a poll that fails', () => {
   });
 
   it.each(['credentials', 'login-needed', 'login-refused'] as const)(
-    '(%s) does not hammer where somebody has logged in by a clock that was ahead',
+    '(%s) is not tried more often after a login at a time that now lies ahead',
     async (code) => {
       const polling = await Polling.start(every30s, (polling) => {
         polling.source.loggedInAt = polling.clock.in(24 * HOUR);
@@ -409,7 +409,7 @@ describe('a poll that fails', () => {
     },
   );
 
-  it('for a ledger without room is tried again within seconds, without the service being asked', async () => {
+  it('because of a ledger without space is tried again within seconds, without a request to the service', async () => {
     const polling = await Polling.start(every30s, (polling) => {
       vi.spyOn(polling.ledger, 'startPoll').mockRejectedValue(
         new LedgerError('full', 'No room.', 'Free some.'),
@@ -424,7 +424,7 @@ describe('a poll that fails', () => {
     expect(polling.reported.of('poll-finished')).not.toEqual([]);
   });
 
-  it('in a way that nobody thought of is a failure like others: told without its text, and not hammered', async () => {
+  it('with an unexpected error is reported without its text, and is tried again like others', async () => {
     const polling = await Polling.start(every30s, (polling) => {
       polling.source.answer = () => {
         throw new TypeError('Anna Müller');
@@ -440,7 +440,7 @@ describe('a poll that fails', () => {
     expect((await polling.ledger.status()).sources[0]?.lastPoll?.status).toBe('failed');
   });
 
-  it('because it is being stopped is no failure', async () => {
+  it('because leadsync stops is not a failure', async () => {
     const polling = await Polling.start(every30s, (polling) => {
       polling.source.answer = async (signal) => {
         await polling.clock.sleep(HOUR, signal);
@@ -456,7 +456,7 @@ describe('a source of which no lead was ever read', () => {
   it.each([
     ['could not be reached', failsWith('unreachable')],
     ['listed nothing', () => undefined],
-  ])('is bound to no address: one that %s can be corrected', async (_, wrong) => {
+  ])('is not bound to its address: if it %s, an operator can correct the address', async (_, wrong) => {
     const polling = await Polling.start(every30s, (polling) => {
       polling.source.origin = 'laeds.example.com/api/v1/leads';
       wrong(polling);
@@ -472,7 +472,7 @@ describe('a source of which no lead was ever read', () => {
     expect(polling.reported.of('poll-failed').at(-1)).toMatchObject({ code: 'other-origin' });
   });
 
-  it('has its first stock at the right address, also when the wrong one listed nothing', async () => {
+  it('treats the first listing at the corrected address as its initial leads, even if the wrong one listed nothing', async () => {
     const polling = await Polling.start(every30s, (polling) => {
       polling.source.origin = 'laeds.example.com/api/v1/leads';
     });
@@ -484,7 +484,7 @@ describe('a source of which no lead was ever read', () => {
     expect(states).toEqual(['skipped', 'skipped']);
   });
 
-  it('is bound by one lead, also when its listing broke off', async () => {
+  it('is bound to its address by one lead, even if its listing broke off', async () => {
     const broken = new SourceError('incomplete', 'The listing broke off.', { hint: '' });
     const polling = await Polling.start(every30s, (polling) => {
       polling.source.answer = () => listingOf([1], broken);
@@ -495,8 +495,8 @@ describe('a source of which no lead was ever read', () => {
   });
 });
 
-describe('a source that names another address than its leads come from', () => {
-  it('is not read, and says so, until somebody says that the service has moved', async () => {
+describe('a source whose address is not the one that its leads come from', () => {
+  it('is not polled, which is reported, until an operator confirms that the service has moved', async () => {
     const polling = await Polling.start(every30s, (polling) => {
       polling.source.answer = () => listingOf([1]);
     });

@@ -26,11 +26,11 @@ function watched(bench: Bench): void {
   void watchClock(bench.ledger, bench.clock, bench.reported.emit, stop.signal);
 }
 
-describe('an attempt whose lease is over before anything was sent', () => {
+describe('an attempt whose lease ends before it sends anything', () => {
   it.each([
-    ['because its process stood still', (bench: Bench) => bench.clock.jump(2 * MINUTE)],
-    ['because the machine was suspended, which its monotonic clock does not know', setAhead],
-  ])('%s sends nothing, and the lead is attempted anew at once', async (_, happen) => {
+    ['because its process was suspended', (bench: Bench) => bench.clock.jump(2 * MINUTE)],
+    ['because the machine was suspended, which its monotonic clock does not count', setAhead],
+  ])('%s sends nothing, and the lead is attempted again immediately', async (_, happen) => {
     const bench = await Bench.open({ budgetMs: BUDGET_MS });
     whenBegun(bench, () => happen(bench));
     await bench.list(1);
@@ -42,9 +42,9 @@ describe('an attempt whose lease is over before anything was sent', () => {
   });
 
   it.each([
-    ['its process stood still', (bench: Bench) => bench.clock.jump(2 * MINUTE)],
+    ['its process was suspended', (bench: Bench) => bench.clock.jump(2 * MINUTE)],
     ['the clock was set ahead', setAhead],
-  ])('because %s has not reached the destination: a newer content takes its place', async (_, happen) => {
+  ])('because %s counts as not sent: a newer content replaces the lead’s', async (_, happen) => {
     const bench = await Bench.open({ budgetMs: BUDGET_MS });
     whenBegun(bench, async () => {
       happen(bench);
@@ -55,7 +55,7 @@ describe('an attempt whose lease is over before anything was sent', () => {
     expect(namesSent(bench)).toEqual([['New']]);
   });
 
-  it('sends no further part, and keeps what is known of those that were sent', async () => {
+  it('sends no further part, and keeps the outcomes of those that were sent', async () => {
     const bench = await Bench.open({ budgetMs: BUDGET_MS, max: 4 });
     const sent: bigint[] = [];
     bench.sink.answer = (batch, _, under) =>
@@ -76,14 +76,14 @@ describe('an attempt whose lease is over before anything was sent', () => {
   });
 });
 
-describe('a clock that is set while requests are under way', () => {
+describe('a clock that is set while requests are in progress', () => {
   it.each([
-    ['a minute ahead', MINUTE],
+    ['a minute forward', MINUTE],
     ['a day ahead', 24 * HOUR],
-    ['an odd time ahead', 7_321],
+    ['an odd time forward', 7_321],
     ['an hour back', -HOUR],
     ['an odd time back', -7_321],
-  ])('by %s sends none of them again', async (_, byMs) => {
+  ])('by %s makes leadsync repeat none of them', async (_, byMs) => {
     const bench = await Bench.open({ budgetMs: BUDGET_MS, concurrency: 3 });
     watched(bench);
     bench.sink.answer = async (batch: Batch) => {
@@ -93,7 +93,7 @@ describe('a clock that is set while requests are under way', () => {
     await bench.list(1, 2, 3);
     await bench.clock.pass(3 * SECOND + 1);
     bench.clock.setBack(-byMs);
-    // Somebody looks for what is due before anybody has noticed the step.
+    // The dispatch loop looks for due deliveries before leadsync has detected the step.
     bench.wake.notify();
     await rest();
     await bench.list(4);
@@ -104,7 +104,7 @@ describe('a clock that is set while requests are under way', () => {
 });
 
 describe('a part of a batch that was never sent because an earlier part failed', () => {
-  it('has not reached the destination: a newer content takes its place, and not that of the part that failed', async () => {
+  it('counts as not sent: a newer content replaces its own, and not that of the part that failed', async () => {
     const bench = await Bench.open({ budgetMs: BUDGET_MS, max: 4 });
     bench.sink.answer = (batch, _, under) =>
       attemptParts(

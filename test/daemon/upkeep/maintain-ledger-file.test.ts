@@ -8,7 +8,7 @@ import { tempDir } from '../../support/files/temp-dir.ts';
 import { until } from '../../support/time/until.ts';
 import { SECOND } from '../joints/bench.ts';
 
-test('how far the ledger has come is noted every 30 s, for whoever is killed', async () => {
+test('the daemon writes the high-water mark of the ledger every 30 s, in case it is killed', async () => {
   const file = join(tempDir(), 'ledger.db');
   const on = await LedgerUnderTest.with(sqliteStore(file), 'crm');
   const stop = new AbortController();

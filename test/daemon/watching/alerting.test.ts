@@ -72,11 +72,11 @@ async function aScene(when: object) {
   return { stub, crm, start, told, arrived, write, folder: dirname(file) };
 }
 
-test('a sink that does not work is told of once, over a restart, and so is that it works again', async () => {
+test('leadsync sends one alert for a sink that does not work, even after a restart, and one message when it works again', async () => {
   const { crm, start, told, arrived } = await aScene({ sink_held: '2m' });
   crm.answerAlways(503);
   const first = await start();
-  // Whoever stops before the answer was read would be told again after the restart.
+  // If it stopped before it had read the answer, it would send the alert again after the restart.
   await until('it is told', () => arrived() === 1);
   expect(told()[0]).toMatch(/^\*leadsync: sink held \(crm\)\*\ncrm is held: .*503/);
   expect(told()[0]).toContain('See docs/operating.md#sink-held');
@@ -90,7 +90,7 @@ test('a sink that does not work is told of once, over a restart, and so is that 
   expect(new Set(taken.map(({ headers }) => headers['webhook-id'])).size).toBe(5);
 });
 
-test('a reload changes who is told of what, and a service that lets nobody in is told of with what to do', async () => {
+test('a reload changes the destination and the condition of alerts; the alert for rejected credentials has the next step', async () => {
   const { stub, start, told, write } = await aScene({});
   const source = { base_url: stub.url, client_id: stub.clientId, client_secret: 'canary-wrong' };
   const sources = { main: { ...source, poll: { every: '30s' } } };
@@ -104,7 +104,7 @@ test('a reload changes who is told of what, and a service that lets nobody in is
     applied: true,
     changes: ['alerts.to', 'alerts.when'],
   });
-  const { body } = await until('somebody is told', () => later.received[0]);
+  const { body } = await until('the alert is sent', () => later.received[0]);
   expect(JSON.parse(String(body)).notices).toMatchObject([
     {
       state: 'begun',
@@ -117,7 +117,7 @@ test('a reload changes who is told of what, and a service that lets nobody in is
   expect(told()).toEqual([]);
 });
 
-test('an export that cannot be made is told of once, and so is that it is made again', async () => {
+test('leadsync sends one alert for an export that fails, and one message when it succeeds again', async () => {
   const { start, told, write, folder } = await aScene({ export_fails: '2m' });
   const out = join(folder, 'out');
   writeFileSync(out, 'a file where the folder should be');

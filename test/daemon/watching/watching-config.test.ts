@@ -29,7 +29,7 @@ function aFile() {
   return { folder, file, write, load: () => loadConfig(file, { sinkTypes, env: {} }) };
 }
 
-/** Watches a file on a held clock, beside whoever else asks for reloads. */
+/** Watches a file on a held clock, beside other requests for a reload. */
 function watching({ load }: ReturnType<typeof aFile>) {
   const clock = new HeldClock();
   const reported = new Reported();
@@ -63,7 +63,7 @@ function watching({ load }: ReturnType<typeof aFile>) {
   return { clock, reloading, reported, secret, level: () => config.log.level };
 }
 
-test('what is put back right after a reload took it over, or failed on it, is taken over as well', async () => {
+test('a file that is put back immediately after a reload has applied another, or failed on it, is applied', async () => {
   const configured = aFile();
   const { folder, file, write } = configured;
   /** As a mounted ConfigMap does it: what the name leads to is the very file that was there before. */
@@ -83,7 +83,7 @@ test('what is put back right after a reload took it over, or failed on it, is ta
   }
 });
 
-test('the values that are shown are those of the configuration in force, also if the file changed while it was read', async () => {
+test('the values that leadsync shows are those of the configuration in force, even if the file changed while it was read', async () => {
   const configured = aFile();
   const { reloading, level } = watching({
     ...configured,
@@ -100,7 +100,7 @@ test('the values that are shown are those of the configuration in force, also if
   expect([level(), shown()]).toEqual(['warn', 'warn']);
 });
 
-test('what a reload has taken over by request is not reloaded once more', async () => {
+test('a file that a requested reload has applied is not reloaded again', async () => {
   const configured = aFile();
   const { clock, reloading, level } = watching(configured);
   configured.write('debug');
@@ -109,7 +109,7 @@ test('what a reload has taken over by request is not reloaded once more', async 
   expect([level(), reloading.state.generation]).toEqual(['debug', 2]);
 });
 
-test('what a file holds that a secret comes from is taken over, also where it came to be later than the configuration that names it', async () => {
+test('the content of a secret’s file is applied, even if the file is newer than the configuration that names it', async () => {
   const configured = aFile();
   const { folder, file, write } = configured;
   const { clock, reported, secret } = watching(configured);
@@ -145,13 +145,13 @@ async function started({ folder, load }: ReturnType<typeof aFile>, meanwhile: ()
   return daemon;
 }
 
-test('a change is taken over that is saved while leadsync starts', async () => {
+test('a change that is saved while leadsync starts is applied', async () => {
   const configured = aFile();
   const daemon = await started(configured, () => configured.write('debug'));
   await until('it is taken over', () => daemon.config.log.level === 'debug');
 });
 
-test('so is one of a file that holds a secret', async () => {
+test('so is a change of a file with a secret', async () => {
   const configured = aFile();
   const { folder, file, write } = configured;
   const token = join(folder, 'client_secret');
@@ -164,7 +164,7 @@ test('so is one of a file that holds a secret', async () => {
   );
 });
 
-test('a change during the first reading is a change, of the configuration and of a secret', async () => {
+test('a change during the first reading is detected, of the configuration and of a secret', async () => {
   const { file, write, load, folder } = aFile();
   const secret = join(folder, 'secret');
   writeFileSync(secret, 'one');

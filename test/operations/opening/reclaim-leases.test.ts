@@ -30,8 +30,8 @@ async function ownUnderWay() {
   return own;
 }
 
-describe('what this process attempts', () => {
-  it('is not freed when somebody deletes its sign, and the sign is made anew', async () => {
+describe('the lease of an attempt of this process', () => {
+  it('is not reclaimed if the lock file of the process is deleted, and the file is created again', async () => {
     const { processes, folder, sign, bench } = await ownUnderWay();
     for (const lost of [folder, sign]) {
       rmSync(lost, { recursive: true });
@@ -43,7 +43,7 @@ describe('what this process attempts', () => {
     expect(bench.sink.attempts).toHaveLength(1);
   });
 
-  it('is not freed when somebody puts another file in the place of its sign', async () => {
+  it('is not reclaimed if another file replaces the lock file of the process', async () => {
     const { processes, sign, bench } = await ownUnderWay();
     const replace = () => {
       rmSync(sign);
@@ -61,13 +61,13 @@ describe('what this process attempts', () => {
   });
 });
 
-describe('what another process attempts', () => {
-  it('is not freed when its sign is missing: it may live', async () => {
+describe('the lease of an attempt of another process', () => {
+  it('is not reclaimed if the lock file of the process is missing, because the process may be alive', async () => {
     const { processes, bench } = await underWay();
     expect(await reclaimLeases(bench.ledger, processes)).toBe(0);
   });
 
-  it('is freed once its sign is there and held by nobody; then the sign goes', async () => {
+  it('is reclaimed once the lock file exists and no process holds it; then the file is removed', async () => {
     const { processes, folder, sign, bench } = await underWay();
     mkdirSync(folder);
     writeFileSync(sign, '');
@@ -81,7 +81,7 @@ describe('what another process attempts', () => {
   });
 });
 
-it('at the start the signs of processes that were killed while idle go, and nobody else’s', async () => {
+it('a start removes the lock files of processes that were killed while idle, and no other', async () => {
   const { processes, folder, bench } = await underWay();
   const life = await processes.join('alive');
   onTestFinished(() => life.release());
@@ -96,7 +96,7 @@ it('at the start the signs of processes that were killed while idle go, and nobo
   expect(ending).toHaveBeenCalledWith(HOLDER);
 });
 
-it('a sign that is released is gone', async () => {
+it('a released lock file is removed', async () => {
   const dataDir = tempDir();
   const life = await processesOf(dataDir).join(HOLDER);
   const sign = join(dataDir, 'processes', `${HOLDER}.lock`);

@@ -128,12 +128,12 @@ const cases: [Condition, AlertInputs, since: Date | undefined, afterMs: number][
 ];
 
 describe('judging', () => {
-  test('nothing is wrong where all is well', () => {
+  test('a healthy leadsync has no problem', () => {
     expect([...wrongs(anObservation()).keys()]).toEqual([]);
   });
 
   test.each(cases)(
-    '%s is found, alone, with since when and what to do',
+    '%s is the only problem found, with its beginning and its next step',
     (condition, observed, since, afterMs) => {
       const found = wrongs(observed);
       expect([...found.keys()]).toEqual([condition]);
@@ -147,7 +147,7 @@ describe('judging', () => {
     expect(cases.map(([condition]) => condition).toSorted()).toEqual(CONDITIONS.toSorted());
   });
 
-  test.each(cases)('%s is not looked at when it is switched off', (condition, observed) => {
+  test.each(cases)('%s is not evaluated if it is switched off', (condition, observed) => {
     const limits = { ...DEFAULTS, [condition]: undefined };
     expect(evaluateConditions(observed, NAMES, limits).map((one) => one.condition)).not.toContain(condition);
   });
@@ -179,14 +179,14 @@ describe('judging', () => {
       'leads as slow as their batch waits',
       anObservation({ sinks: [aSink({ batchWaitMs: 5 * MINUTE, recentMs: Array(9).fill(6 * MINUTE) })] }),
     ],
-  ])('%s is nobody’s business', (_, observed) => {
+  ])('%s causes no alert', (_, observed) => {
     expect([...wrongs(observed).keys()]).toEqual([]);
   });
 
   test.each([
     [1, MADE, 'Export nightly failed, and the last success was 2026-11-20 09:00 UTC: No room.'],
     [7, undefined, 'Export nightly failed 7 times in a row, and it has never succeeded: No room.'],
-  ])('an export that failed %i times is told of with how old the last one is', (times, done, what) => {
+  ])('the alert for an export that failed %i times has the time of the last success', (times, done, what) => {
     const failed = { at: NOW, message: 'No room.', hint: 'Make room.', retryAt: NOW, times };
     const found = wrongs(anObservation({ exports: [anExport({ done, failed })] }));
     expect(found.get('export_fails')).toMatchObject({
@@ -203,7 +203,7 @@ describe('judging', () => {
     expect(dead?.over).toContain('stay dead until `leadsync retry` or `leadsync discard`');
   });
 
-  test('a backup that failed is told of as a backup', () => {
+  test('the alert for a backup that failed calls it a backup', () => {
     const failed = { at: NOW, message: 'No room.', hint: 'Make room.', retryAt: NOW, times: 2 };
     const found = wrongs(anObservation({ exports: [aBackup({ failed })] }));
     expect([...found.keys()]).toEqual(['backup_fails']);
@@ -213,7 +213,7 @@ describe('judging', () => {
     });
   });
 
-  test('an export is told of though the ledger cannot be read', () => {
+  test('there is an alert for an export even if the ledger cannot be read', () => {
     const failed = { at: NOW, message: 'No room.', hint: 'Make room.', retryAt: NOW, times: 1 };
     const unread = { sources: undefined, sinks: undefined };
     expect([...wrongs(anObservation({ ...unread, exports: [anExport({ failed })] })).keys()]).toEqual([
@@ -227,7 +227,7 @@ describe('judging', () => {
     expect([...wrongs(anObservation({ sinks: [sink] })).keys()]).toEqual(['sink_held']);
   });
 
-  test('a source that is refused has one alert, although no poll works; one that was told before is not over by it', () => {
+  test('a source whose credentials are rejected has one alert although no poll works, and does not end an earlier alert about polls', () => {
     const source = aSource({ failure, overdueSince: ago(20 * MINUTE) });
     const observed = anObservation({ sources: [source] });
     expect([...wrongs(observed).keys()]).toEqual(['source_refused']);
@@ -238,7 +238,7 @@ describe('judging', () => {
     expect([...wrongs(observed, { ...DEFAULTS, source_refused: undefined }).keys()]).toEqual(['no_poll']);
   });
 
-  test('while the ledger cannot be read, sources and sinks are unknown, and not well', () => {
+  test('while the ledger cannot be read, sources and sinks are unknown, not healthy', () => {
     const ledger = { reason: 'The disk failed.', hint: 'Look at it.' };
     const observed = anObservation({ sources: undefined, sinks: undefined, ledger });
     const judged = evaluateConditions(observed, NAMES, DEFAULTS);
@@ -247,7 +247,7 @@ describe('judging', () => {
     expect([...wrongs(observed).keys()]).toEqual(['ledger_fails']);
   });
 
-  test('the time of the observation is what counts', () => {
+  test('a condition is evaluated at the time of the observation', () => {
     const dead = aSink({ dead: 1, lastDeadAt: NOW });
     const later = new Date(NOW.getTime() + 2 * HOUR);
     expect([...wrongs(anObservation({ at: later, sinks: [dead] })).keys()]).toEqual([]);
