@@ -22,7 +22,7 @@ async function withLedger(make: (file: string) => void): Promise<Install> {
 describe.each(COMMANDS)('%s', (words) => {
   const command = words.split(' ');
 
-  test('says that a folder stands where the ledger has to be', async () => {
+  test('reports that a folder is in the place of the ledger', async () => {
     const install = await withLedger((file) => void mkdirSync(file));
     const said = await install.run(command);
     expect(said.code).not.toBe(0);
@@ -30,7 +30,7 @@ describe.each(COMMANDS)('%s', (words) => {
     expect(all(said)).toContain('mount the folder data_dir');
   });
 
-  test('says that the ledger cannot be reached', async () => {
+  test('reports that the ledger cannot be reached', async () => {
     const install = await withLedger((file) => void symlinkSync(file, file));
     const said = await install.run(command);
     expect(said.code).not.toBe(0);
@@ -38,7 +38,7 @@ describe.each(COMMANDS)('%s', (words) => {
   });
 });
 
-test('check does not take a ledger that somebody keeps for themselves for a damaged one', async () => {
+test('check does not call a ledger damaged that another process has locked', async () => {
   const install = new Install();
   await (await install.ledger()).close();
   const alone = new Database(join(install.folder, 'data', 'ledger.db'));
@@ -51,7 +51,7 @@ test('check does not take a ledger that somebody keeps for themselves for a dama
 });
 
 test.each([['check'], ['recover', '--yes']])(
-  '%s does not know of a ledger that nobody could look at',
+  '%s reports that it could not check the ledger',
   async (...words) => {
     const install = new Install();
     await (await install.ledger()).close();
@@ -64,7 +64,7 @@ test.each([['check'], ['recover', '--yes']])(
 );
 
 test.each(['SQLITE_CANTOPEN', 'SQLITE_READONLY_DIRECTORY', 'SQLITE_PERM'])(
-  'who only reads is not told of writing the ledger: %s',
+  'the error of a command that only reads does not mention writing to the ledger: %s',
   (code) => {
     const { message, hint } = toReadingError({ code }, '/backups/ledger.db');
     expect(message).toBe(`The ledger /backups/ledger.db cannot be opened (${code}).`);

@@ -31,7 +31,7 @@ async function blocksOf(source: Source) {
 const drop = { drop: { type: 'csv', directory: './drop' } };
 
 describe('leadsync check', () => {
-  test('reads a listing, looks at each sink, records nothing and delivers nothing', async () => {
+  test('reads a listing, checks each sink, records nothing and delivers nothing', async () => {
     const stub = await aService();
     const receiver = await startWebhookReceiver();
     onTestFinished(() => receiver.close());
@@ -50,7 +50,7 @@ describe('leadsync check', () => {
     expect(receiver.received.filter(({ method }) => method === 'POST')).toEqual([]);
   });
 
-  test('looks at everything even when something fails, says each reason and next step, and exits with 69', async () => {
+  test('checks everything even if something fails, prints each reason and next step, and exits with 69', async () => {
     const stub = await aService();
     const closed = await freePort();
     const install = new Install({
@@ -78,7 +78,7 @@ describe('leadsync check', () => {
     expect(stdout).not.toContain('canary');
   });
 
-  test('says that a file stands where the data directory has to be, as run does', async () => {
+  test('reports, as run does, that a file is in the place of the data directory', async () => {
     const install = new Install({ sources: sourceAt(await aService()), sinks: drop });
     writeFileSync(join(install.folder, 'data'), '');
     const hint = 'There is a file where a folder must be: move it away, or set another folder.';
@@ -92,11 +92,12 @@ describe('leadsync check', () => {
     );
   });
 
-  test('says of a full disk that it is full, though a file could be made there', async (context) => {
+  test('reports a full disk, although a file could be created there', async (context) => {
     const install = new Install({ sources: sourceAt(await aService()), sinks: drop });
     const disk = new SmallDisk(join(install.folder, 'data'), 4);
     onTestFinished(() => disk.close());
-    if (!disk.own) context.skip('needs a file system of its own, which this machine lets nobody mount');
+    if (!disk.own)
+      context.skip('needs a file system of its own, which this machine does not let the tests mount');
     expect((await install.run(['check'])).stdout).toMatch(/^ok +data_dir: /);
     disk.fill();
     const { code, stdout } = await install.run(['check']);
@@ -110,14 +111,14 @@ describe('leadsync check', () => {
     expect(stdout).toContain('read a listing of 1 lead.\n');
   });
 
-  test('counts what breaks the description, without any of its text', async () => {
+  test('counts leads that do not match the description, without their text', async () => {
     const stub = await aService();
     stub.misbehave({ listing: 'broken-leads' });
     const { stdout } = await new Install({ sources: sourceAt(stub), sinks: drop }).run(['check']);
     expect(stdout).toMatch(/source main: .*do not match the service's API description/);
   });
 
-  test('leaves disabled sinks alone', async () => {
+  test('does not check disabled sinks', async () => {
     const sinks = { bad: { type: 'csv', directory: './leadsync.yaml', enabled: false }, ...drop };
     const { code, stdout } = await new Install({ sources: sourceAt(await aService()), sinks }).run(['check']);
     expect(code).toBe(0);
@@ -133,7 +134,7 @@ describe('leadsync check', () => {
     ]);
   });
 
-  test('keeps the token for the daemon', async () => {
+  test('stores the token for the daemon', async () => {
     const install = new Install({ sources: sourceAt(await aService()), sinks: drop });
     await install.run(['check']);
     expect(readFileSync(join(install.folder, 'data', 'tokens', 'main.json'), 'utf8')).toContain(
@@ -141,7 +142,7 @@ describe('leadsync check', () => {
     );
   });
 
-  test('tries a changed client secret, though the stored token is good, and leaves that token alone', async () => {
+  test('tries a changed client secret, although the stored token is valid, and keeps that token', async () => {
     const stub = await aService();
     const install = new Install({ sources: sourceAt(stub), sinks: drop });
     await install.run(['check']);
@@ -160,7 +161,7 @@ describe('leadsync check', () => {
     ['scope', { scope: 'leads' }, {}, 'belongs to another base_url, client_id or scope'],
     ['key', {}, { tokens: { encryption_key: 'another passphrase' } }, 'cannot be decrypted'],
   ])(
-    'fails for a login that does not fit a new %s, and leaves it exactly as it is',
+    'fails for a login that does not match a new %s, and does not change the login',
     async (_, source, more, reason) => {
       const stub = await aService();
       const install = new Install({
@@ -199,7 +200,7 @@ describe('leadsync check', () => {
     },
   );
 
-  test('says both when neither the login nor the client is of use', async () => {
+  test('reports both if neither the login nor the client is accepted', async () => {
     const stub = await aService();
     const install = new Install({ sources: sourceAt(stub), sinks: drop });
     await install.run(['check']);
@@ -215,7 +216,7 @@ describe('leadsync check', () => {
     expect(stdout).not.toContain('canary');
   });
 
-  test('looks at Redis: its password, its role, and whether it may throw jobs away', async () => {
+  test('checks Redis: its password, its role, and whether it may evict jobs', async () => {
     const redis = await startRedis({ args: ['--requirepass', 'right'] });
     onTestFinished(() => redis.close());
     const sources = sourceAt(await aService());
@@ -235,7 +236,7 @@ describe('leadsync check', () => {
     );
   });
 
-  test('warns of a Redis that may throw jobs away, and of one that is a replica', async () => {
+  test('warns of a Redis that may evict jobs, and of one that is a replica', async () => {
     const evicting = await startRedis({ args: ['--maxmemory-policy', 'allkeys-lru'] });
     const replica = await startRedis({ args: ['--replicaof', '127.0.0.1', String(evicting.port)] });
     onTestFinished(() => Promise.all([evicting.close(), replica.close()]).then(() => undefined));
@@ -248,7 +249,7 @@ describe('leadsync check', () => {
     );
   });
 
-  test('asks the login provider of the pages for its configuration, and says what to register there', async () => {
+  test('requests the configuration of the login provider, and prints what to register there', async () => {
     const provider = await startOidcStub();
     onTestFinished(() => provider.close());
     const { issuer, clientId: client_id, clientSecret: client_secret } = provider;
@@ -269,7 +270,7 @@ describe('leadsync check', () => {
     expect(failed.code).toBe(69);
   });
 
-  test('ends on Ctrl-C while a service does not answer, and says what it did not get to know', async () => {
+  test('ends on Ctrl-C while a service does not answer, and prints what it could not check', async () => {
     const stub = await aService();
     stub.misbehave({ listing: 'hang' });
     const install = new Install({ sources: sourceAt(stub), sinks: drop });

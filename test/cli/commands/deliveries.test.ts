@@ -13,7 +13,7 @@ async function someDead() {
 }
 
 describe('leadsync deliveries', () => {
-  test('says of each dead delivery why it died', async () => {
+  test('prints the reason of each dead delivery', async () => {
     const { install } = await someDead();
     const { stdout, code } = await install.run(['deliveries', '--state', 'dead']);
     expect(code).toBe(0);
@@ -54,7 +54,7 @@ describe('leadsync deliveries', () => {
     expect((await install.run(['deliveries', '--sink', 'drop'])).stdout).toMatch(/ pending +0 +- +- /);
   });
 
-  test('finds what a receiver got under a webhook-id', async () => {
+  test('finds the deliveries of a webhook-id', async () => {
     const { install, ledger } = await someDead();
     const [delivery] = await ledger.deliveries({ sink: 'crm', lead: 3n }, { limit: 1 });
     const found = await install.json('deliveries', '--webhook-id', delivery?.delivery ?? '');
@@ -62,7 +62,7 @@ describe('leadsync deliveries', () => {
     expect((await install.run(['deliveries', '--webhook-id', 'x'])).stderr).toBe('No delivery matches.\n');
   });
 
-  test('counts what is dead or failed by reason, over all sinks, if asked to', async () => {
+  test('counts dead and failed deliveries by reason, over all sinks, with --reasons', async () => {
     const { install } = await someDead();
     const { stdout, code } = await install.run(['deliveries', '--reasons']);
     expect(code).toBe(0);
@@ -84,7 +84,7 @@ describe('leadsync deliveries', () => {
     expect((await new Install().run(['deliveries', '--reasons'])).code).not.toBe(2);
   });
 
-  test('says what to do about the dead, and nothing of it where there are none', async () => {
+  test('prints the next step for dead deliveries, and nothing of it if there are none', async () => {
     const { install } = await someDead();
     const { stderr } = await install.run(['deliveries', '--state', 'dead']);
     expect(stderr).toContain("`leadsync trace LEAD --show-data` shows the destination's answers.");
@@ -92,7 +92,7 @@ describe('leadsync deliveries', () => {
     expect((await install.run(['deliveries', '--sink', 'drop'])).stderr).toBe('');
   });
 
-  test('does not send whoever looks for the answer to the word of an erased lead where there is none', async () => {
+  test('says that answers to an erasure request are not stored', async () => {
     const { install, ledger } = await someDead();
     await ledger.erase({ leads: [{ source: 'main', leadId: 1n }], rejected: [] }, ['crm']);
     await attemptDue(ledger, 'crm', install.clock, () => refused);
@@ -101,7 +101,7 @@ describe('leadsync deliveries', () => {
     expect(await said()).toMatch(/^`leadsync trace LEAD --show-data` shows .* are not stored: /);
   });
 
-  test('does not call due what waits for its batch or its sink', async () => {
+  test('does not call a delivery due while it waits for its batch or its sink', async () => {
     const { install, ledger } = await someDead();
     const shown = async () => (await install.run(['deliveries', '--sink', 'drop', '--limit', '1'])).stdout;
     expect(await shown()).toMatch(/waits for its batch until 2026-11-20T10:\S+ \(in .*\) at the latest\n/);
@@ -114,7 +114,7 @@ describe('leadsync deliveries', () => {
     expect(await shown()).toContain('waits until its sink is resumed');
   });
 
-  test('lists the newest first, and says when there are more', async () => {
+  test('lists the newest first, and says if there are more', async () => {
     const { install } = await someDead();
     const { stdout, stderr } = await install.run(['deliveries', '--sink', 'crm', '--limit', '2']);
     expect([...stdout.matchAll(/crm:main:(\d)/g)].map(([, lead]) => lead)).toEqual(['3', '2']);
@@ -127,7 +127,7 @@ describe('leadsync deliveries', () => {
     expect(next.stderr).not.toContain('there are more');
   });
 
-  test('says nothing of more when the page holds all', async () => {
+  test('does not mention more deliveries if the page has all', async () => {
     const { install } = await someDead();
     const { stderr } = await install.run(['deliveries', '--sink', 'crm', '--limit', '3']);
     expect(stderr).not.toContain('there are more');
@@ -151,7 +151,7 @@ describe('leadsync deliveries', () => {
     expect(await idsOf('--until', '2026-11-20T21:00:01+11:00', '--lead', '1')).toEqual(['crm 1', 'drop 1']);
   });
 
-  test('says what a delivered lead became at the destination, and where', async () => {
+  test('prints the record of a delivered lead at the destination, and its address', async () => {
     const { install, ledger } = await someDead();
     await ledger.retry({ sink: 'crm', states: ['dead'] });
     const ref = { object: 'deal', id: '9001', url: 'https://crm.example.com/deals/9001' };
@@ -174,7 +174,7 @@ describe('leadsync deliveries', () => {
     ]);
   });
 
-  test('prints JSON by the names of the store', async () => {
+  test('prints JSON with the names of the public tables', async () => {
     const { install } = await someDead();
     expect(await install.json('deliveries', '--state', 'dead')).toEqual({
       deliveries: [
@@ -212,7 +212,7 @@ describe('leadsync deliveries', () => {
     for (const line of stdout.split('\n')) expect([...line].length).toBeLessThanOrEqual(columns);
   });
 
-  test('says so when nothing matches', async () => {
+  test('says so if nothing matches', async () => {
     const { install } = await someDead();
     const { stdout, stderr, code } = await install.run(['deliveries', '--state', 'skipped']);
     expect({ stdout, stderr, code }).toEqual({ stdout: '', stderr: 'No delivery matches.\n', code: 0 });
@@ -245,7 +245,7 @@ describe('leadsync deliveries', () => {
     [['--since', '1h', '--until', '2h'], 'There is no time between'],
     [['--jsn'], 'Did you mean --json?'],
     [['crm'], 'too many arguments'],
-  ])('takes %j for wrong usage, and says what would be right', async (args, message) => {
+  ])('rejects %j as wrong usage, with the right one', async (args, message) => {
     const { install } = await someDead();
     const { code, stderr, stdout } = await install.run(['deliveries', ...args]);
     expect(stderr).toContain(message);

@@ -12,7 +12,7 @@ const people = [
   aListedLead({ id: 2, client_email: 'bob@example.com' }, 1),
 ];
 
-test('says whom it would erase, and erases nobody, without --yes', async () => {
+test('without --yes, prints which leads it would erase, and erases none', async () => {
   const install = new Install();
   const ledger = await install.recorded(people);
   const { code, stdout, stderr } = await install.run(['erase', 'ADA@example.com']);
@@ -23,7 +23,7 @@ test('says whom it would erase, and erases nobody, without --yes', async () => {
   expect((await ledger.findPerson({ kind: 'email', contact: 'ada@example.com' })).leads).toHaveLength(1);
 });
 
-test('a dry run says whom it would erase, erases nothing, and leaves no line in the audit log', async () => {
+test('a dry run prints which leads it would erase, erases none, and leaves no line in the audit log', async () => {
   const install = new Install();
   const ledger = await install.recorded(people);
   expect(await install.run(['erase', 'ada@example.com', '--dry-run'])).toEqual({
@@ -35,7 +35,7 @@ test('a dry run says whom it would erase, erases nothing, and leaves no line in 
   expect(existsSync(join(install.folder, 'data', 'audit.jsonl'))).toBe(false);
 });
 
-test('takes the person from standard input', async () => {
+test('reads the person from standard input', async () => {
   const install = new Install();
   await install.recorded(people);
   const { code, stderr } = await install.run(['erase', '-'], { stdin: 'ada@example.com' });
@@ -43,7 +43,7 @@ test('takes the person from standard input', async () => {
   expect(stderr).toContain('Nothing was erased. This command would erase: main 1.');
 });
 
-test('erases, and certifies what was reached, what was not, and which files still hold the person', async () => {
+test('erases, and certifies which places it reached, which not, and which files still contain the person', async () => {
   const install = new Install();
   const ledger = await install.recorded(people);
   await deliverBySink(install, ledger, 'drop');
@@ -65,7 +65,7 @@ test('erases, and certifies what was reached, what was not, and which files stil
     if (existsSync(file)) expect(readFileSync(file).includes('Ada Secret')).toBe(false);
 });
 
-test('does not take a configured backup for an export that is no longer configured', async () => {
+test('does not treat a configured backup as an export that is no longer configured', async () => {
   const install = new Install({ backups: { nightly: { type: 'directory', directory: './n', every: '1d' } } });
   await install.recorded(people);
   expect(await install.run(['backup', 'nightly'])).toMatchObject({ code: 0 });
@@ -78,7 +78,7 @@ test.each([
   ['removed or emptied', 'SELECT 1'],
   // As a running leadsync does, which erases at its mirror as well.
   ['nothing was left to remove', 'DELETE FROM leads'],
-])('certifies that PostgreSQL holds nothing of the leads any more: %s', async (how, before) => {
+])('certifies that PostgreSQL no longer contains the leads: %s', async (how, before) => {
   const { url, schema, query, close } = startDatabase();
   onTestFinished(close);
   const install = new Install({ sinks: { warehouse: { type: 'postgres', url, schema } } });
@@ -97,7 +97,7 @@ test.each([
   expect(stdout).toMatch(/^Not searched: .*PostgreSQL's WAL and free space/m);
 });
 
-test('says of a sink that brings leads elsewhere since that nobody looks where it brought them before', async () => {
+test('reports that it does not search the former place of a sink that now delivers elsewhere', async () => {
   const install = new Install({ sinks: { drop: { type: 'csv', directory: './drop' } } });
   const ledger = await install.recorded(people);
   const bringsTo = (place: string) =>
@@ -114,7 +114,7 @@ test('says of a sink that brings leads elsewhere since that nobody looks where i
   );
 });
 
-test('says that files were there which somebody has taken away since', async () => {
+test('reports that the files of a sink were moved away since', async () => {
   const install = new Install({ sinks: { drop: { type: 'csv', directory: './drop' } } });
   const ledger = await install.recorded(people);
   await deliverBySink(install, ledger, 'drop');
@@ -126,7 +126,7 @@ test('says that files were there which somebody has taken away since', async () 
   );
 });
 
-test('the certificate as JSON, of one that reached every place', async () => {
+test('prints the certificate of an erasure that reached every place as JSON', async () => {
   const install = new Install({ sinks: { drop: { type: 'csv', directory: './drop' } } });
   await install.recorded(people);
   expect(await install.json('erase', '1', '--yes')).toMatchObject({
@@ -140,7 +140,7 @@ test('the certificate as JSON, of one that reached every place', async () => {
   expect(await install.json('erase', '1', '--yes')).toMatchObject({ erased: { versions: 0, skipped: 0 } });
 });
 
-test('tells the webhook that got the lead, however often that takes, and says what it is owed and when it was told', async () => {
+test('notifies the webhook that got the lead, after any number of attempts, and prints what is pending and when it was notified', async () => {
   const receiver = await startWebhookReceiver();
   onTestFinished(() => receiver.close());
   const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
@@ -188,7 +188,7 @@ test.each([
     /It received 1 lead, and was notified of 0 erasures\. .*with `erased` among/,
   ],
   ['is configured no more', undefined, /NOT REACHED {2}crm \(not configured\): It received 1 lead/],
-])('names a webhook that %s', async (_, now, said) => {
+])('lists a webhook that %s', async (_, now, said) => {
   const receiver = await startWebhookReceiver();
   onTestFinished(() => receiver.close());
   const crm = { type: 'webhook', url: receiver.url };
@@ -213,7 +213,7 @@ test.each([
   ],
   ['is configured no more', { drop: { type: 'csv', directory: './d' } }],
 ])(
-  'says that a lead may have reached a webhook that %s, when nobody knows how its attempt ended',
+  'reports that a lead may have reached a webhook that %s, if the outcome of its attempt is unknown',
   async (_, sinks) => {
     const install = new Install();
     const ledger = await install.recorded(people);
@@ -230,7 +230,7 @@ test.each([
   },
 );
 
-test('goes on with an erasure that did not reach every place, also when nobody is named', async () => {
+test('repeats an erasure that did not reach every place, even without an argument', async () => {
   const postgres = { type: 'postgres', url: 'postgresql://nobody@127.0.0.1:9/none', timeout: '2s' };
   const install = new Install({ sinks: { warehouse: postgres } });
   await install.recorded(people);
@@ -247,7 +247,7 @@ test('goes on with an erasure that did not reach every place, also when nobody i
   });
 });
 
-test('finds nobody by an address whose lead is past its retention, says what to do, and erases by the id', async () => {
+test('does not find a person by an address if their lead is past its retention, prints the next step, and erases by the id', async () => {
   const install = new Install({ sinks: { drop: { type: 'csv', directory: './drop' } } });
   const ledger = await install.recorded(people);
   for (const sink of ['drop', 'crm'])
@@ -264,7 +264,7 @@ test.each([
   [['erase'], 2, /No person was named/],
   [['erase', 'nobody@example.com', '--yes'], 1, /The ledger holds no person/],
   [['erase', '1', '--source', 'mian', '--yes'], 2, /did you mean "main"/],
-])('%j is told what is wrong', async (args, code, message) => {
+])('%j prints what is wrong', async (args, code, message) => {
   const install = new Install();
   await install.recorded(people);
   const said = await install.run(args);

@@ -21,7 +21,7 @@ async function withAda(): Promise<Install> {
   return install;
 }
 
-test('prints all that is held of a person, found by what any content had, and of nobody else', async () => {
+test('prints all data of one person, found by any content of their leads, and of no other person', async () => {
   const install = await withAda();
   const { code, stdout, stderr } = await install.run(['export-subject', 'Ada@example.com']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -45,7 +45,7 @@ test('prints all that is held of a person, found by what any content had, and of
   expect(record.deliveries.map(({ sink }: { sink: string }) => sink).sort()).toEqual(['crm', 'crm', 'drop']);
 });
 
-test('of a lead that was erased, says that and no more', async () => {
+test('prints of an erased lead only that it was erased', async () => {
   const install = await withAda();
   await install.run(['erase', String(BIG), '--yes']);
   const record = JSON.parse((await install.run(['export-subject', String(BIG)])).stdout);
@@ -56,7 +56,7 @@ test('of a lead that was erased, says that and no more', async () => {
 test.each([
   ['nobody@example.com', 1, /holds no person/],
   ['ada', 2, /not a lead id, email address or phone number/],
-])('%s is told what is wrong', async (person, code, message) => {
+])('%s prints what is wrong', async (person, code, message) => {
   const install = new Install();
   await install.listed(1);
   const said = await install.run(['export-subject', person]);
@@ -64,7 +64,7 @@ test.each([
   expect(said.stderr).toMatch(message);
 });
 
-test('takes the person from the first line of standard input, without repeating what is no person', async () => {
+test('reads the person from the first line of standard input, and does not repeat text that is not a person', async () => {
   const install = await withAda();
   const asked = await install.run(['export-subject', '-'], { stdin: ' Ada@example.com \nbob@example.com\n' });
   expect(asked).toMatchObject({ code: 0, stderr: '' });

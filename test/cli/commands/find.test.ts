@@ -24,7 +24,7 @@ test('lists the leads of a person, with names that cannot control the terminal',
   expect(stdout.trim().split('\n')).toHaveLength(2);
 });
 
-test('takes digits of a phone number from standard input, and prints JSON', async () => {
+test('reads digits of a phone number from standard input, and prints JSON', async () => {
   const install = await anInstall();
   const { code, stdout } = await install.run(['find', '-', '--json'], { stdin: '20 7946\n' });
   expect(code).toBe(0);
@@ -34,7 +34,7 @@ test('takes digits of a phone number from standard input, and prints JSON', asyn
   });
 });
 
-test('says that nobody was found, and what is too short, without the text', async () => {
+test('reports that no lead was found, or that the text is too short, without repeating it', async () => {
   const install = await anInstall();
   expect(await install.run(['find', 'grace'])).toMatchObject({
     code: 1,

@@ -40,7 +40,7 @@ async function aDeliveredInstall(options: Readonly<Record<string, unknown>> = {}
 }
 
 describe('setup', () => {
-  test('shows what the account lacks, makes it with --yes, and then finds nothing missing', async () => {
+  test('shows what the account lacks, creates it with --yes, and then finds nothing missing', async () => {
     const { stub, install } = await anInstall();
     const shown = await install.run(['setup', 'crm']);
     expect(shown).toMatchObject({ code: 0, stderr: '' });
@@ -67,7 +67,7 @@ describe('setup', () => {
     );
   });
 
-  test('check then says what new leads cost of the requests of the day, how many are left, and what it cannot know', async () => {
+  test('check then prints how many requests new leads take, how many are left for the day, and what it cannot know', async () => {
     const { install } = await anInstall({}, { limits: 'free' });
     await install.run(['setup', 'crm', '--yes']);
     expect((await install.run(['check'])).stdout).toMatch(
@@ -75,7 +75,7 @@ describe('setup', () => {
     );
   });
 
-  test('prints commands with which an administrator makes it, without the token', async () => {
+  test('prints commands with which an administrator creates it, without the token', async () => {
     const { stub, install } = await anInstall();
     const { code, stdout } = await install.run(['setup', 'crm', '--print']);
     expect(code).toBe(0);
@@ -95,7 +95,7 @@ describe('setup', () => {
     expect(refused.stderr).toContain('setup crm --print');
   });
 
-  test('tells of a key property that somebody made without unique values', async () => {
+  test('reports a key property that was created without unique values', async () => {
     const { stub, install } = await anInstall();
     const key = { name: 'leadsync_key', label: 'key', groupName: 'dealinformation' } as const;
     stub.addProperty('deals', { ...key, type: 'string', fieldType: 'text' });
@@ -105,7 +105,7 @@ describe('setup', () => {
     expect(said.stderr).toContain('delete the property');
   });
 
-  test.each(['{}', '<html>'])('takes no other program for an empty account: %s', async (body) => {
+  test.each(['{}', '<html>'])('does not treat another program as an empty account: %s', async (body) => {
     const { stub, install } = await anInstall();
     stub.misbehave({ answer: { status: 200, body }, times: 1_000 });
     for (const args of [
@@ -141,7 +141,7 @@ describe('check', () => {
       { 'deal.hs_priority': { value: 'urgent' } },
       '`deal.hs_priority` does not accept "urgent" (it accepts low, medium, high)',
     ],
-  ])('tells what the account does not take: %o', async (fields, message) => {
+  ])('reports what the account does not accept: %o', async (fields, message) => {
     const { install, configure } = await anInstall();
     configure({ fields });
     await install.run(['setup', 'crm', '--yes']);
@@ -160,7 +160,7 @@ describe('check', () => {
 });
 
 describe('a test event', () => {
-  test('leaves the account as it was, however often it is sent', async () => {
+  test('leaves the account as it was, even if it is sent repeatedly', async () => {
     const { stub, install } = await anInstall();
     await install.run(['setup', 'crm', '--yes']);
     for (let n = 0; n < 2; n += 1) {
@@ -174,7 +174,7 @@ describe('a test event', () => {
 });
 
 describe('reconcile', () => {
-  test('finds a deal that somebody deleted, and repairs it', async () => {
+  test('finds a deal that a user deleted, and repairs it', async () => {
     const { stub, install, ledger } = await aDeliveredInstall();
     expect((await install.run(['reconcile', '--sink', 'crm'])).stdout).toBe(
       'crm: 3 leads delivered, 3 held, 0 missing, 0 foreign.\n',
@@ -189,7 +189,7 @@ describe('reconcile', () => {
     expect([stub.records.contacts.length, stub.records.deals.length]).toEqual([2, 4]);
   });
 
-  test('calls nothing missing if another program answers', async () => {
+  test('reports nothing as missing if another program answers', async () => {
     const { stub, install } = await aDeliveredInstall();
     stub.misbehave({ answer: { status: 200, body: '{}' }, times: 1_000 });
     const { code, stdout } = await install.run(['reconcile', '--sink', 'crm']);
@@ -216,7 +216,7 @@ test('erase deletes the contact and every deal of a person for good, and nothing
   expect(stub.requests.some(({ path }) => path.endsWith('/gdpr-delete'))).toBe(true);
 });
 
-test('erase says which contact it kept and why, and that the rest is to be done by hand', async () => {
+test('erase prints which contact it kept and why, and what to do by hand', async () => {
   const { stub, install } = await anInstall();
   await install.run(['setup', 'crm', '--yes']);
   const id = stub.addRecord('contacts', { email: 'anna@example.com' });

@@ -30,7 +30,7 @@ async function sentTo(address: string): Promise<string> {
 }
 
 describe('leadsync login', () => {
-  test('takes the code from the browser’s redirect to this machine, stores the tokens and ends', async () => {
+  test('gets the code from the browser’s redirect to this machine, stores the tokens and ends', async () => {
     const { install, tokenFile } = await anInstall();
     const login = startLeadsync(['login', 'main', '-c', install.configFile]);
     onTestFinished(() => void login.kill('SIGKILL'));
@@ -42,7 +42,7 @@ describe('leadsync login', () => {
     expect(existsSync(tokenFile)).toBe(true);
   });
 
-  test('takes a pasted address where the browser cannot come back by itself', async () => {
+  test('accepts a pasted address if the browser cannot reach this machine', async () => {
     const { install, tokenFile } = await anInstall({ redirect_uri: 'https://example.com/callback' });
     const stdin = new PassThrough();
     const onStdout = async (address: string) => stdin.write(`\n${await sentTo(address.trim())}\n`);
@@ -52,7 +52,7 @@ describe('leadsync login', () => {
     expect(existsSync(tokenFile)).toBe(true);
   });
 
-  test('takes a pasted address where the port of the redirect cannot be listened on', async () => {
+  test('accepts a pasted address if it cannot listen on the port of the redirect', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void other.close());
     await once(other, 'listening');
@@ -67,7 +67,7 @@ describe('leadsync login', () => {
     expect(existsSync(tokenFile)).toBe(true);
   });
 
-  test('says what is wrong with a pasted address, and stores nothing', async () => {
+  test('prints what is wrong with a pasted address, and stores nothing', async () => {
     const { install, tokenFile } = await anInstall();
     for (const [stdin, message] of [
       ['https://example.com/\n', 'That address contains no code'],
@@ -95,7 +95,7 @@ describe('leadsync login', () => {
     expect(existsSync(tokenFile)).toBe(true);
   });
 
-  test('ends when there is nobody to paste and nowhere to come back to', async () => {
+  test('ends if the redirect goes elsewhere and standard input is empty', async () => {
     const { install } = await anInstall({ redirect_uri: 'https://example.com/callback' });
     const { code, stderr } = await install.run(['login', 'main']);
     expect(code).toBe(1);
@@ -121,7 +121,7 @@ describe('leadsync login', () => {
   test.each([
     ['is no folder', 'tokens', 'created'],
     ['cannot be read', join('tokens', 'main.json', 'x'), 'read'],
-  ])('says that what the tokens are kept in %s, before a browser is opened', async (_, path, step) => {
+  ])('reports that the place for the tokens %s, before it opens a browser', async (_, path, step) => {
     const { install, stub } = await anInstall();
     const file = join(install.folder, 'data', path);
     mkdirSync(dirname(file), { recursive: true });
@@ -133,7 +133,7 @@ describe('leadsync login', () => {
     expect(stub.requests).toEqual([]);
   });
 
-  test('says at Ctrl-C that the tokens are on their way, and ends at the next signal', async () => {
+  test('on Ctrl-C while the tokens are requested, says so, and ends on the next signal', async () => {
     const { install, tokenFile, stub } = await anInstall();
     const login = startLeadsync(['login', 'main', '-c', install.configFile]);
     onTestFinished(() => void login.kill('SIGKILL'));
@@ -150,7 +150,7 @@ describe('leadsync login', () => {
     expect(existsSync(tokenFile)).toBe(false);
   });
 
-  test('says when it ends where the service gives no refresh token', async () => {
+  test('prints when the login ends if the service returns no refresh token', async () => {
     const { install, stub } = await anInstall({ redirect_uri: 'https://example.com/callback' });
     stub.misbehave({ token: 'no-refresh-token' });
     const stdin = new PassThrough();
@@ -164,7 +164,7 @@ describe('leadsync login', () => {
   });
 
   test.each(['rate-limited', 'cut-off', 'server-error', 'no-token-type'] as const)(
-    'that the token endpoint ends (%s) is not tried again, and says so',
+    'is not repeated if the request to the token endpoint fails (%s), which it prints',
     async (token) => {
       const { install, stub, tokenFile } = await anInstall({ redirect_uri: 'https://example.com/callback' });
       stub.misbehave({ token });
@@ -179,7 +179,7 @@ describe('leadsync login', () => {
     },
   );
 
-  test('says how to be sure that a login is always needed, where the configuration does not', async () => {
+  test('prints the option that always requires a login if the configuration lacks it', async () => {
     for (const [more, said] of [
       [{}, true],
       [{ grant: 'authorization_code' }, false],
@@ -193,7 +193,7 @@ describe('leadsync login', () => {
     }
   });
 
-  test('is refused where the configuration has no use for it, before a browser is opened', async () => {
+  test('is rejected if the configuration does not use a login, before a browser is opened', async () => {
     const { install, tokenFile } = await anInstall({ grant: 'client_credentials' });
     const { code, stdout, stderr } = await install.run(['login', 'main']);
     expect(code).toBe(78);
@@ -202,7 +202,7 @@ describe('leadsync login', () => {
     expect(existsSync(tokenFile)).toBe(false);
   });
 
-  test('takes an unknown source for wrong usage', async () => {
+  test('rejects an unknown source as wrong usage', async () => {
     const { install } = await anInstall();
     const { code, stderr } = await install.run(['login', 'mian']);
     expect(stderr).toContain('There is no source "mian": did you mean "main"?');

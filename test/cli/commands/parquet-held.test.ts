@@ -22,7 +22,7 @@ async function withFiles() {
   return { install, ledger, folder, file: join(folder, String(name)) };
 }
 
-test('reconcile finds in Parquet files what was delivered, to the last digit', async () => {
+test('reconcile finds the delivered leads in Parquet files, to the last digit', async () => {
   const { install } = await withFiles();
   const { code, stdout } = await install.run(['reconcile', '--sink', 'drop']);
   expect({ code, stdout }).toEqual({
@@ -31,7 +31,7 @@ test('reconcile finds in Parquet files what was delivered, to the last digit', a
   });
 });
 
-test('what a Parquet file that was removed held is missing, and is owed again by --repair', async () => {
+test('reconcile reports the leads of a removed Parquet file as missing, and --repair owes them again', async () => {
   const { install, ledger, file } = await withFiles();
   rmSync(file);
   const said = await install.run(['reconcile', '--sink', 'drop', '--repair']);
@@ -43,7 +43,7 @@ test('what a Parquet file that was removed held is missing, and is owed again by
   expect((await install.run(['reconcile', '--sink', 'drop'])).stdout).toContain('0 missing');
 });
 
-test('what another ledger dropped is foreign, and a file with other columns holds none', async () => {
+test('reconcile reports the leads of another ledger as foreign, and ignores a file with other columns', async () => {
   const { install, folder, file } = await withFiles();
   mkdirSync(join(folder, 'day=2026-11-01'));
   const columns = [always('name', 'text', '')];
@@ -66,7 +66,7 @@ test('what another ledger dropped is foreign, and a file with other columns hold
   expect(said.stdout).not.toContain(file);
 });
 
-test('erase certifies which Parquet files hold the person', async () => {
+test('erase certifies which Parquet files contain the person', async () => {
   const { install, file } = await withFiles();
   const { code, stdout } = await install.run(['erase', 'ada@example.com', '--yes']);
   expect(code).toBe(1);
@@ -74,7 +74,7 @@ test('erase certifies which Parquet files hold the person', async () => {
   expect(stdout).toContain(`               ${file}\n`);
 });
 
-test('a Parquet file that was cut off is said by name, and nobody is certified as gone', async () => {
+test('reconcile names a truncated Parquet file, and erase does not certify that its person is gone', async () => {
   const { install, file } = await withFiles();
   writeFileSync(file, readFileSync(file).subarray(0, 400));
   const asked = await install.run(['reconcile', '--sink', 'drop']);

@@ -52,7 +52,7 @@ describe('the commands for a pipedrive sink', () => {
     expect((await install.run(['fields', 'crm'])).stdout).toMatch(/^lead\.title +title +varchar/m);
   });
 
-  test('check says what a lead costs of the daily API tokens, and how many are left', async () => {
+  test('check prints how many of the daily API tokens a lead takes, and how many are left', async () => {
     const { stub, install } = await anInstall({ limits: { plan: 'growth' } });
     await prepare(stub);
     stub.useUpTokens(55_000);
@@ -72,7 +72,7 @@ describe('the commands for a pipedrive sink', () => {
     ],
     [2, {}, 'about 90,000 of the 120,000 tokens a day.'],
   ] as const)(
-    'check says how many days a new sink takes for the leads that it is owed, by what the company says: %i seats, %o',
+    'check prints how many days a new sink takes for its pending leads, from the limits of the company: %i seats, %o',
     async (seats, options, expected) => {
       const { stub, install } = await anInstall({ limits: { plan: 'growth', seats } });
       await prepare(stub);
@@ -86,7 +86,7 @@ describe('the commands for a pipedrive sink', () => {
     },
   );
 
-  test('before the first start, check says how many days the leads take that are listed', async () => {
+  test('before the first start, check prints how many days the listed leads take', async () => {
     const { stub, install } = await anInstall({ limits: { plan: 'growth', seats: 1 } });
     await prepare(stub);
     const service = await startStub({ leads: 2_000 });
@@ -103,14 +103,14 @@ describe('the commands for a pipedrive sink', () => {
     expect(stdout).toMatch(/sink people: .* are left\.\n/);
   });
 
-  test('check says nothing of leads that a sink is owed which is neither new nor back', async () => {
+  test('check does not mention the pending leads of a sink that is neither new nor back', async () => {
     const { stub, install } = await anInstall();
     await prepare(stub);
     await install.recorded(PEOPLE);
     expect((await install.run(['check'])).stdout).not.toContain('owed to it');
   });
 
-  test('reconcile finds a lead that somebody deleted, and repairs it', async () => {
+  test('reconcile finds a lead that a user deleted, and repairs it', async () => {
     const { stub, install, ledger } = await aDeliveredInstall();
     expect((await install.run(['reconcile', '--sink', 'crm'])).stdout).toBe(
       'crm: 3 leads delivered, 3 held, 0 missing, 0 foreign.\n',

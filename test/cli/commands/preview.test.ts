@@ -9,7 +9,7 @@ import { attemptDue, Install } from '../an-install.ts';
 const secret = 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0';
 
 describe('leadsync preview', () => {
-  test('shows the request that sync then makes, to the last character, and sends nothing itself', async () => {
+  test('prints exactly the request that sync then sends, and sends nothing itself', async () => {
     const receiver = await startWebhookReceiver();
     onTestFinished(() => receiver.close());
     const install = new Install({ sinks: { crm: { type: 'webhook', url: receiver.url, secret } } });
@@ -28,7 +28,7 @@ describe('leadsync preview', () => {
     expect(signature).toMatch(/^v1,/);
   });
 
-  test('is laid out for people: the address, the headers, an empty line, the body', async () => {
+  test('prints the address, the headers, an empty line and the body', async () => {
     const install = new Install();
     await install.listed(42);
     const { stdout, stderr } = await install.run(['preview', '--sink', 'crm', '--lead', '42']);
@@ -39,7 +39,7 @@ describe('leadsync preview', () => {
     expect(stdout).toContain('Anna Müller');
   });
 
-  test('shows the file that a folder would get', async () => {
+  test('prints the file that a folder would get', async () => {
     const install = new Install();
     await install.listed(42);
     const { stdout } = await install.run(['preview', '--sink', 'drop', '--lead', '42']);
@@ -49,7 +49,7 @@ describe('leadsync preview', () => {
     expect(readdirSync(install.folder)).not.toContain('drop');
   });
 
-  test('shows no secret, whatever the headers hold', async () => {
+  test('prints no secret, in any header', async () => {
     const headers = { authorization: canarySecret('token'), 'X-Key': canarySecret('key') };
     const url = `http://127.0.0.1:9/${canarySecret('path')}?key=${canarySecret('query')}`;
     const install = new Install({ sinks: { crm: { type: 'webhook', url, headers, secret } } });
@@ -62,7 +62,7 @@ describe('leadsync preview', () => {
     }
   });
 
-  test("escapes what a terminal would obey, and gives a lead's text as it is in JSON", async () => {
+  test("escapes control characters on a terminal, and prints a lead's text unchanged in JSON", async () => {
     const install = new Install();
     await install.recorded([aListedLead({ id: 42, client_name: 'red \u009b31m' })]);
     const { stdout } = await install.run(['preview', '--sink', 'drop', '--lead', '42']);
@@ -71,7 +71,7 @@ describe('leadsync preview', () => {
     expect(shown?.content).toContain('red \u009b31m');
   });
 
-  test('says of one that was delivered that it is not sent again by itself', async () => {
+  test('says that a delivered lead is not sent again automatically', async () => {
     const install = new Install();
     const ledger = await install.listed(42);
     await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'delivered' }));
@@ -80,7 +80,7 @@ describe('leadsync preview', () => {
     expect(stderr).toMatch(/^It was delivered 2026-11-20T10:00:00Z .*`leadsync replay --sink crm --lead 42`/);
   });
 
-  test('says of one that died why, and how it is sent', async () => {
+  test('prints why a lead is dead, and how to send it', async () => {
     const install = new Install();
     const ledger = await install.listed(42);
     await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'refused', reason: 'It says no.' }));
@@ -90,7 +90,7 @@ describe('leadsync preview', () => {
     );
   });
 
-  test('says of a sink that never ran that it owes nothing yet, and of a disabled one that it gets nothing', async () => {
+  test('says that a new sink owes nothing yet, and that a disabled one gets nothing', async () => {
     const late = { type: 'csv', directory: './late' };
     const install = new Install({ sinks: { crm: late, late, off: { ...late, enabled: false } } });
     await install.listed(42);
@@ -134,7 +134,7 @@ describe('leadsync preview shows nothing', () => {
     expect(stderr).toMatch(words);
   });
 
-  test('of a lead that was erased, is past its retention or was set aside, and does not say that nobody listed it', async () => {
+  test('of a lead that was erased, is past its retention or was rejected, and does not call it unknown', async () => {
     const install = new Install({ sinks: { drop } });
     const aside = { ...aListedLead({ id: 3 }, 2), kind: 'rejected', reason: 'is wrong', path: '' } as const;
     const ledger = await install.recorded([aListedLead({ id: 1 }), aListedLead({ id: 2 }, 1), aside]);

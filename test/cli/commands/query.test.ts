@@ -42,7 +42,7 @@ async function withLeads(ids: readonly (number | bigint)[] = [1, 2n ** 63n - 1n]
 }
 
 describe('leadsync query', () => {
-  it('answers as CSV where nobody looks at a terminal, with ids to the last digit', async () => {
+  it('prints CSV if its output is not a terminal, with ids to the last digit', async () => {
     const install = await withLeads();
     const { stdout, code } = await install.run(['query', 'SELECT id, client_name FROM leads ORDER BY id']);
     expect(code).toBe(0);
@@ -51,14 +51,14 @@ describe('leadsync query', () => {
     );
   });
 
-  it('answers as JSON lines', async () => {
+  it('prints JSON lines', async () => {
     const install = await withLeads();
     const sql = "SELECT max(id) AS id, null AS none, 1.5 AS part, x'00ff' AS bytes, 'a' AS text FROM leads";
     const { stdout } = await install.run(['query', sql, '--format', 'jsonl']);
     expect(stdout).toBe('{"id":9223372036854775807,"none":null,"part":1.5,"bytes":"00ff","text":"a"}\n');
   });
 
-  it('tells null from an empty text in CSV, as exports do', async () => {
+  it('distinguishes null from an empty text in CSV, as exports do', async () => {
     const install = await withLeads();
     const { stdout } = await install.run([
       'query',
@@ -67,7 +67,7 @@ describe('leadsync query', () => {
     expect(stdout).toBe('none,empty,bytes,text\r\n,"",""," a"\r\n');
   });
 
-  it('refuses JSON lines with two columns of one name', async () => {
+  it('rejects JSON lines with two columns of the same name', async () => {
     const install = await withLeads();
     const asked = ['query', 'SELECT 1 AS id, 2 AS id'];
     const { code, stdout, stderr } = await install.run([...asked, '--format', 'jsonl']);
@@ -76,7 +76,7 @@ describe('leadsync query', () => {
     expect((await install.run(asked)).stdout).toBe('id,id\r\n1,2\r\n');
   });
 
-  it('names the columns of the tables that were asked for a column that they lack', async () => {
+  it('lists the columns of the query’s tables if it names a column that they lack', async () => {
     const install = await withLeads();
     const { stderr } = await install.run(['query', 'SELECT p.finishd_at FROM polls p']);
     expect(stderr).toContain('no such column: p.finishd_at');
@@ -84,7 +84,7 @@ describe('leadsync query', () => {
     expect(stderr).toMatch(/^polls has .*\bstatus\b/m);
   });
 
-  it('answers as a table on a terminal, which obeys nothing that a lead says', async () => {
+  it('prints a table on a terminal, with the control characters of leads escaped', async () => {
     const install = await withLeads();
     const { stdout } = await install.run(['query', 'SELECT id, client_name FROM leads'], { columns: 80 });
     expect(stdout).toContain('ID'.toLowerCase());
@@ -92,7 +92,7 @@ describe('leadsync query', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
-  it('shows a thousand rows on a terminal, and says that there are more', async () => {
+  it('prints a thousand rows on a terminal, and says that there are more', async () => {
     const install = await withLeads();
     const sql = `${ENDLESS} SELECT n FROM r`;
     const { stdout, stderr, code } = await install.run(['query', sql], { columns: 80 });
@@ -101,7 +101,7 @@ describe('leadsync query', () => {
     expect(stderr).toContain('the first 1000 rows; there are more');
   });
 
-  it('passes on an answer of any size', async () => {
+  it('prints a result of any size', async () => {
     const install = await withLeads();
     const sql = `${ENDLESS} SELECT n, hex(zeroblob(50)) FROM r LIMIT 100000`;
     const { stdout } = await install.run(['query', sql]);
@@ -131,7 +131,7 @@ describe('leadsync query', () => {
     ]);
   });
 
-  it('says which table or view was meant, when there is none of that name', async () => {
+  it('suggests the table or view that was meant if the name does not exist', async () => {
     const { code, stdout, stderr } = await new Install().run(['query', '--list', 'delivries']);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain('There is no table or view "delivries": did you mean "deliveries"?');
@@ -146,7 +146,7 @@ describe('leadsync query', () => {
     expect(`${code} ${stderr.replace('No rows.\n', '')}`).toBe('0 ');
   });
 
-  it('gives a documented query the values that are set, ids to the last digit', async () => {
+  it('binds the values of --set in a documented query, ids to the last digit', async () => {
     const install = await withLeads();
     const at = install.clock.in(1000).toISOString();
     const { stdout } = await install.run([
@@ -160,7 +160,7 @@ describe('leadsync query', () => {
     expect(stdout).toContain('9223372036854775807');
   });
 
-  it("says that one's own SQL does not have the name that is set", async () => {
+  it('rejects --set with a name that the SQL does not have', async () => {
     const install = await withLeads();
     const asked = ['query', 'SELECT :since, @to', '--set', 'since=2h', 'until=1h'];
     const { code, stderr } = await install.run(asked);
@@ -184,7 +184,7 @@ describe('leadsync query', () => {
     ["O'Neill", 'text', "O'Neill"],
     ['2026-11-20', 'text', '2026-11-20'],
     ['1e5', 'text', '1e5'],
-  ])("binds --set n=%s in one's own SQL as %s", async (given, type, value) => {
+  ])('binds --set n=%s in SQL from the command line as %s', async (given, type, value) => {
     const install = await withLeads();
     const { stdout } = await install.run(['query', 'SELECT typeof(:n), :n', '--set', `n=${given}`]);
     expect(stdout.split('\r\n')[1]).toBe(`${type},${value}`);
@@ -194,7 +194,7 @@ describe('leadsync query', () => {
     ['its own SQL', 'SELECT :a AS a, :b AS b', 'a,b\r\n1,2\r\n'],
     ['SQL with an equals sign', 'SELECT :a AS a WHERE :b = 2', 'a\r\n1\r\n'],
     ['standard input', '-', 'a,b\r\n1,2\r\n'],
-  ])('takes values before %s', async (_, asked, stdout) => {
+  ])('accepts --set before %s', async (_, asked, stdout) => {
     const install = await withLeads();
     const stdin = 'SELECT :a AS a, :b AS b';
     for (const set of [
@@ -209,7 +209,7 @@ describe('leadsync query', () => {
     }
   });
 
-  it('takes values before a documented query, and misses one behind values alone', async () => {
+  it('accepts --set before a documented query, and asks for a query if there is only --set', async () => {
     const install = await withLeads();
     expect(await install.run(['query', '--set', 'since=7d', '@speed-to-lead'])).toMatchObject({ code: 0 });
     expect(await install.run(['query', '--set', 'since=7d'])).toMatchObject({
@@ -218,14 +218,14 @@ describe('leadsync query', () => {
     });
   });
 
-  it('compares a number that is set with a count', async () => {
+  it('compares a number from --set with a count', async () => {
     const install = await withLeads();
     const asked = 'SELECT count(*) AS n FROM leads HAVING count(*) > :least';
     expect((await install.run(['query', asked, '--set', 'least=1'])).stdout).toBe('n\r\n2\r\n');
     expect((await install.run(['query', asked, '--set', 'least=2'])).stdout).toBe('n\r\n');
   });
 
-  it('finds digits in a column of text, and says what an expression of text needs', async () => {
+  it('finds digits in a column of text, and prints what an expression of text needs', async () => {
     const install = await withLeads();
     const ledger = await install.ledger();
     const poll = await ledger.startPoll('main');
@@ -245,11 +245,14 @@ describe('leadsync query', () => {
     });
   });
 
-  it.each(['since', 'until', 'anything'])('makes a time of a duration that is set for :%s', async (name) => {
-    const install = await withLeads();
-    const { stdout } = await install.run(['query', `SELECT :${name}`, '--set', `${name}=2h`]);
-    expect(stdout.split('\r\n')[1]).toBe(install.clock.in(-7_200_000).toISOString());
-  });
+  it.each(['since', 'until', 'anything'])(
+    'converts a duration from --set into a time for :%s',
+    async (name) => {
+      const install = await withLeads();
+      const { stdout } = await install.run(['query', `SELECT :${name}`, '--set', `${name}=2h`]);
+      expect(stdout.split('\r\n')[1]).toBe(install.clock.in(-7_200_000).toISOString());
+    },
+  );
 
   it.each([
     ['SELECT * FROM nowhere', 'SQLite says: no such table: nowhere.'],
@@ -263,7 +266,7 @@ describe('leadsync query', () => {
     ['@nothing', 'There is no documented query "nothing"'],
     ['@speed-to-led', 'did you mean "speed-to-lead"'],
     ['@lead-as-of', 'The query needs a value for :source.'],
-  ])('says what is wrong with: %s', async (sql, sentence) => {
+  ])('prints what is wrong with: %s', async (sql, sentence) => {
     const install = await withLeads();
     const { code, stdout, stderr } = await install.run(['query', sql]);
     expect(stderr).toContain(sentence);
@@ -281,7 +284,7 @@ describe('leadsync query', () => {
     'BEGIN IMMEDIATE',
     'CREATE TEMP TABLE t (a)',
     "/* SELECT */ ATTACH 'other.db' AS other",
-  ])('writes nothing, whatever is asked: %s', async (sql) => {
+  ])('writes nothing, whatever the SQL is: %s', async (sql) => {
     const install = await withLeads();
     const ledger = join(install.folder, 'data', 'ledger.db');
     const before = rowsOf(ledger);
@@ -296,7 +299,7 @@ describe('leadsync query', () => {
     expect([code, existsSync(other)]).toEqual([2, false]);
   });
 
-  it('is ended when its time is over, in the middle of what SQLite does', async () => {
+  it('ends at its timeout, even inside a step of SQLite', async () => {
     const install = await withLeads();
     const startMs = performance.now();
     const { code, stderr } = await install.run([
@@ -310,7 +313,7 @@ describe('leadsync query', () => {
     expect(performance.now() - startMs).toBeLessThan(10_000);
   });
 
-  it('is ended when it takes more memory than it may', async () => {
+  it('ends if it takes more memory than the limit', async () => {
     const install = await withLeads();
     // One text grows to 300 MB, and is held for ever.
     const large = `WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT 301), endless(m) AS (SELECT 1 UNION ALL SELECT m + 1 FROM endless)
@@ -323,11 +326,12 @@ describe('leadsync query', () => {
     expect(await install.run(['query', 'SELECT 1', '--memory', '1mb'])).toMatchObject({ code: 2 });
   });
 
-  it('says which disk is full when its temporary files have no room', async (context) => {
+  it('names the full disk if there is no space for its temporary files', async (context) => {
     const install = await withLeads();
     const disk = new SmallDisk(join(install.folder, 'small'), 1);
     onTestFinished(() => disk.close());
-    if (!disk.own) context.skip('needs a file system of its own, which this machine lets nobody mount');
+    if (!disk.own)
+      context.skip('needs a file system of its own, which this machine does not let the tests mount');
     const sorted = `WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r LIMIT 40000), texts AS (SELECT hex(randomblob(200)) AS t FROM r)
       SELECT t FROM texts ORDER BY t`;
     const asked = await runLeadsync(['query', sorted, '-c', install.configFile], {
@@ -338,7 +342,7 @@ describe('leadsync query', () => {
     expect(asked.stderr).not.toMatch(/ledger\.db/);
   });
 
-  it('ends with whoever asked, also when that is killed', async () => {
+  it('ends its process when the command ends, even if the command is killed', async () => {
     const install = await withLeads();
     const asked = startLeadsync([
       'query',
@@ -357,7 +361,7 @@ describe('leadsync query', () => {
     await until('its process has ended', () => !existsSync(`/proc/${child}`), 10_000);
   });
 
-  it('stops nobody who writes while it runs', async () => {
+  it('does not block writers while it runs', async () => {
     const install = await withLeads();
     const ledger = await install.ledger();
     const asked = install.run([
@@ -375,7 +379,7 @@ describe('leadsync query', () => {
     expect((await asked).code).toBe(1);
   });
 
-  it('says so when there is no ledger yet, and makes none', async () => {
+  it('says so if there is no ledger yet, and creates none', async () => {
     const install = new Install();
     const { code, stderr } = await install.run(['query', 'SELECT 1']);
     expect(code).toBe(1);

@@ -18,7 +18,7 @@ async function withFiles() {
   return { install, ledger, file: join(folder, readdirSync(folder)[0] ?? '') };
 }
 
-test('says that all is there when it is, whatever the leads hold', async () => {
+test('reports that no lead is missing, for leads with any content', async () => {
   const { install } = await withFiles();
   const { code, stdout } = await install.run(['reconcile', '--sink', 'drop']);
   expect({ code, stdout }).toEqual({
@@ -27,7 +27,7 @@ test('says that all is there when it is, whatever the leads hold', async () => {
   });
 });
 
-test('names what is missing and what is foreign, and owes the missing again, once', async () => {
+test('lists the missing and the foreign leads, and owes the missing again, once', async () => {
   const { install, ledger, file } = await withFiles();
   const [header = '', first = ''] = readFileSync(file, 'utf8').split('\r\n');
   writeFileSync(file, `${header}\r\n${first}\r\n`);
@@ -51,7 +51,7 @@ test('names what is missing and what is foreign, and owes the missing again, onc
   expect(missing).toEqual([]);
 });
 
-test('asks on a terminal, with the number, before it owes missing leads again', async () => {
+test('on a terminal, asks before it owes the missing leads again, with their number', async () => {
   const { install, ledger, file } = await withFiles();
   const [header = '', first = ''] = readFileSync(file, 'utf8').split('\r\n');
   writeFileSync(file, `${header}\r\n${first}\r\n`);
@@ -72,7 +72,7 @@ test('asks on a terminal, with the number, before it owes missing leads again', 
   expect((await repair('', '--yes')).stderr).toBe('');
 });
 
-test('a lead that was replayed has two rows in files, and is no duplicate', async () => {
+test('a replayed lead has two rows in files, and does not count as a duplicate', async () => {
   const { install, ledger } = await withFiles();
   install.clock.jump(1000);
   await install.run(['replay', '--sink', 'drop', '--lead', '2']);
@@ -83,7 +83,7 @@ test('a lead that was replayed has two rows in files, and is no duplicate', asyn
   });
 });
 
-test('what was delivered before the clock was set back is compared as well', async () => {
+test('leads that were delivered before the clock was set back are compared as well', async () => {
   const { install, file } = await withFiles();
   rmSync(file);
   install.clock.setBack(3_600_000);
@@ -92,7 +92,7 @@ test('what was delivered before the clock was set back is compared as well', asy
   );
 });
 
-test('a lead with a text of 20 MB is found, and the one after it', async () => {
+test('finds a lead with a text of 20 MB, and the one after it', async () => {
   const install = new Install();
   const long = 'a "long" story, '.repeat(1_250_000);
   const leads = [aListedLead({ id: 1, all_details_one_liner: long }), aListedLead({ id: 2 }, 1)];
@@ -104,7 +104,7 @@ test('a lead with a text of 20 MB is found, and the one after it', async () => {
   });
 });
 
-test('a CSV file that was cut off is said by name, and nobody is certified as gone', async () => {
+test('reconcile names a truncated CSV file, and erase does not certify that its person is gone', async () => {
   const { install, file } = await withFiles();
   const content = readFileSync(file, 'utf8');
   writeFileSync(file, content.slice(0, content.indexOf('leads"')));
@@ -116,13 +116,13 @@ test('a CSV file that was cut off is said by name, and nobody is certified as go
   expect(stdout).toMatch(/NOT REACHED {2}drop \(csv\): \S+ cannot be read as CSV\./);
 });
 
-test('everything is missing where the folder is gone', async () => {
+test('every lead is missing if the folder is gone', async () => {
   const { install, file } = await withFiles();
   rmSync(join(file, '..'), { recursive: true });
   expect((await install.run(['reconcile', '--sink', 'drop'])).stdout).toContain('0 held, 3 missing');
 });
 
-test('what is held of a lead that was erased is foreign', async () => {
+test('a row of an erased lead is foreign', async () => {
   const { install } = await withFiles();
   await install.run(['erase', '1', '--yes']);
   expect((await install.run(['reconcile', '--sink', 'drop'])).stdout).toMatch(
@@ -133,7 +133,7 @@ test('what is held of a lead that was erased is foreign', async () => {
 test.each([
   ['crm', 2, 'crm is a webhook sink, whose content leadsync cannot read.'],
   ['dorp', 2, 'There is no sink "dorp": did you mean "drop"?'],
-])('of %s it says that it cannot', async (sink, code, message) => {
+])('reports that it cannot compare %s', async (sink, code, message) => {
   const install = new Install();
   await install.listed(1);
   const said = await install.run(['reconcile', '--sink', sink]);
@@ -141,7 +141,7 @@ test.each([
   expect(said.stderr).toContain(message);
 });
 
-test('a sink that cannot be reached is told, and nothing counts as missing', async () => {
+test('reports a sink that cannot be reached, and counts nothing as missing', async () => {
   const warehouse = { type: 'postgres', url: 'postgresql://nobody@127.0.0.1:9/none', timeout: '2s' };
   const install = new Install({ sinks: { warehouse } });
   const ledger = await install.listed(1);

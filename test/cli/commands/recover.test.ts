@@ -37,7 +37,7 @@ function damage(name: string): void {
 const files = () =>
   readdirSync(dataDir).filter((name) => name.startsWith('ledger.db') && !/-(wal|shm)$/.test(name));
 
-test('says what it would recover, and changes nothing, without --yes', async () => {
+test('without --yes, prints what it would recover, and changes nothing', async () => {
   damage('_versions');
   const before = readFileSync(file);
   const { code, stdout, stderr } = await install.run(['recover']);
@@ -53,7 +53,7 @@ test('says what it would recover, and changes nothing, without --yes', async () 
   expect(files()).toEqual(['ledger.db']);
 });
 
-test('says on a terminal how far it is, and nothing of it elsewhere', async () => {
+test('prints its progress only on a terminal', async () => {
   damage('_versions');
   const { stderr } = await install.run(['recover'], { stderrColumns: 80 });
   expect(stderr).toMatch(/^Checking the whole file for damage …\r/);
@@ -80,7 +80,7 @@ test('puts the recovered ledger in place with --yes, keeps the damaged one, and 
   expect(files().sort()).toEqual(['ledger.db', aside]);
 });
 
-test('prints no text of a lead, also as JSON', async () => {
+test('prints no text of a lead, even as JSON', async () => {
   damage('_versions');
   const printed = [await install.run(['recover']), await install.run(['recover', '--yes', '--json'])];
   for (const { stdout, stderr } of printed)
@@ -94,7 +94,7 @@ test('prints no text of a lead, also as JSON', async () => {
   });
 });
 
-test('refuses while a leadsync holds the data directory, or a worker lives', async () => {
+test('refuses while a leadsync holds the data directory, or a worker is alive', async () => {
   damage('_versions');
   const held = holdDataDir(dataDir);
   expect(await install.run(['recover', '--yes'])).toMatchObject({ code: 75, stdout: '' });
@@ -108,7 +108,7 @@ test('refuses while a leadsync holds the data directory, or a worker lives', asy
   expect(await install.run(['recover', '--yes'])).toMatchObject({ code: 0 });
 });
 
-test('without a first page, a ledger, or a file that is one, it says what to do next', async () => {
+test('without a ledger or its first page, or for another file, prints the next step', async () => {
   new PageMap(file).overwrite([1]);
   const noPage = await install.run(['recover', '--yes']);
   expect(noPage).toMatchObject({
@@ -129,7 +129,7 @@ test('without a first page, a ledger, or a file that is one, it says what to do 
   expect(files()).toEqual(['ledger.db']);
 });
 
-test('a ledger whose list of tables is damaged is recovered, and says which tables are lost', async () => {
+test('recovers a ledger whose list of tables is damaged, and prints which tables are lost', async () => {
   const map = new PageMap(file);
   map.overwrite([map.of('sqlite_schema', 'leaf')[2]?.pageno ?? 0]);
   const { code, stdout } = await install.run(['recover', '--yes']);
@@ -151,13 +151,13 @@ test('the recovered ledger belongs to the user that the damaged one belongs to',
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
-test('a file that was cut short is recovered as far as it goes', async () => {
+test('recovers a truncated file up to its end', async () => {
   truncateSync(file, Math.floor(readFileSync(file).length * 0.8));
   expect(await install.run(['recover', '--yes'])).toMatchObject({ code: 0 });
   expect(rowsOf(file, 'SELECT 1 FROM _leads').length).toBeGreaterThan(60);
 });
 
-test('what was written last, and stands in the log alone, is recovered as well', async () => {
+test('recovers the last writes, which only the write-ahead log contains, as well', async () => {
   withLedger(file, (db) => {
     db.pragma('journal_mode = WAL');
     db.exec("UPDATE _sources SET origin = 'http://127.0.0.1:9'");

@@ -46,7 +46,7 @@ const keysIn = ({ records }: SalesforceStub) =>
   (records['Lead'] ?? []).map((lead) => lead['Leadsync_Key__c']);
 
 describe('setup', () => {
-  test('shows what the org lacks, makes it with --yes, and then finds nothing missing', async () => {
+  test('shows what the org lacks, creates it with --yes, and then finds nothing missing', async () => {
     const { stub, install } = await anInstall();
     const shown = await install.run(['setup', 'crm']);
     expect(shown).toMatchObject({ code: 0, stderr: '' });
@@ -74,7 +74,7 @@ describe('setup', () => {
     );
   });
 
-  test('makes further fields of the mapping that begin with Leadsync_', async () => {
+  test('creates further fields of the mapping that begin with Leadsync_', async () => {
     const { install, configure } = await aPreparedInstall();
     configure({ fields: { Leadsync_Rooms__c: 'int(answer("bedrooms"))' } });
     expect((await install.run(['setup', 'crm', '--yes'])).stdout.split('\n')).toEqual([
@@ -96,7 +96,7 @@ describe('setup', () => {
       ({ settings }) => Object.assign(settings, { mayManagePermissions: false }),
       'does not allow the user of the app to do this.',
     ],
-  ])('whose user may not make %s names the permissions, and the other way', async (_, forbid, message) => {
+  ])('names the permissions if the user may not create %s, and the other way', async (_, forbid, message) => {
     const { stub, install } = await anInstall();
     forbid(stub);
     const { code, stderr } = await install.run(['setup', 'crm', '--yes']);
@@ -127,7 +127,7 @@ describe('check', () => {
     [{ IsConverted: 'true' }, '`IsConverted` is read-only'],
     [{ LeadSource: { value: 'Radio' } }, '`LeadSource` does not accept "Radio" (it accepts Web, Phone)'],
     [{ Title: { value: 'x'.repeat(129) } }, 'the value of `Title` is longer than 128 characters'],
-  ])('tells what the org does not take: %o', async (fields, message) => {
+  ])('reports what the org does not accept: %o', async (fields, message) => {
     const { stub, install, configure } = await anInstall();
     stub.changeField('Lead', 'LeadSource', { restricted: true, values: ['Web', 'Phone'] });
     configure({ fields });
@@ -147,7 +147,7 @@ describe('check', () => {
   });
 });
 
-describe('an operator who put in something wrong', () => {
+describe('an operator with a wrong configuration', () => {
   test.each<[string, (stub: SalesforceStub) => object, string, string]>([
     [
       'consumer key',
@@ -197,7 +197,7 @@ describe('an operator who put in something wrong', () => {
       "answered HTTP 503 to the request for a token, but not in Salesforce's format.",
       'See https://status.salesforce.com.',
     ],
-  ])('(%s) is told so by every command', async (_, spoil, message, hint) => {
+  ])('(%s) gets the reason from every command', async (_, spoil, message, hint) => {
     const { stub, install, configure } = await aPreparedInstall();
     configure(spoil(stub));
     for (const args of [['check'], ['setup', 'crm'], ['fields', 'crm'], ['test-sink', 'crm']]) {
@@ -216,7 +216,7 @@ describe('an operator who put in something wrong', () => {
     ['https://example.lightning.force.com', 'copy the My Domain address'],
     ['example.my.salesforce.com', 'must be the My Domain address'],
     ['https://example.my.salesforce.com/lightning/page', 'must be the My Domain address'],
-  ])('(the address %s) is told so by validate, with what to put in', async (domain, message) => {
+  ])('(the address %s) gets the reason from validate, with the right value', async (domain, message) => {
     const { install, configure } = await anInstall();
     configure({ domain });
     const { code, stderr } = await install.run(['validate']);
@@ -225,7 +225,7 @@ describe('an operator who put in something wrong', () => {
     expect(stderr).toContain('https://example.my.salesforce.com');
   });
 
-  test('(an org that is not set up) is told so by check and test-sink', async () => {
+  test('(an org that is not set up) gets the reason from check and test-sink', async () => {
     const { install } = await anInstall();
     for (const args of [['check'], ['test-sink', 'crm']]) {
       const { code, stdout } = await install.run(args);
@@ -237,7 +237,7 @@ describe('an operator who put in something wrong', () => {
 });
 
 describe('a test event', () => {
-  test('leaves the org as it was, however often it is sent, and tells the usage', async () => {
+  test('leaves the org as it was, even if it is sent repeatedly, and prints the usage', async () => {
     const { stub, install } = await aPreparedInstall();
     for (let n = 0; n < 2; n += 1) {
       const { code, stdout } = await install.run(['test-sink', 'crm']);
@@ -251,7 +251,7 @@ describe('a test event', () => {
     expect(stub.records['Lead']).toEqual([]);
   });
 
-  test('is not sent if nobody could delete it', async () => {
+  test('is not sent if leadsync may not delete it', async () => {
     const { stub, install } = await aPreparedInstall();
     stub.settings.mayDelete = false;
     const { code, stdout } = await install.run(['test-sink', 'crm']);
@@ -260,7 +260,7 @@ describe('a test event', () => {
     expect(stub.records['Lead']).toEqual([]);
   });
 
-  test('never touches the lead of a person, also with `duplicates: update`', async () => {
+  test('never changes the lead of a person, even with `duplicates: update`', async () => {
     const { stub, install } = await aPreparedInstall({ duplicates: 'update' });
     await install.run(['test-sink', 'crm']);
     const made = stub.requests.find(({ body }) => body.includes('"allOrNone"'));
@@ -278,7 +278,7 @@ describe('a test event', () => {
 });
 
 describe('reconcile', () => {
-  test('finds a lead that somebody deleted, and repairs it', async () => {
+  test('finds a lead that a user deleted, and repairs it', async () => {
     const { stub, install, ledger } = await aDeliveredInstall();
     expect((await install.run(['reconcile', '--sink', 'crm'])).stdout).toBe(
       'crm: 3 leads delivered, 3 held, 0 missing, 0 foreign.\n',
@@ -293,7 +293,7 @@ describe('reconcile', () => {
     expect(stub.records['Lead']).toHaveLength(4);
   });
 
-  test('names a lead that is there twice', async () => {
+  test('names a lead that exists twice', async () => {
     const { stub, install } = await aDeliveredInstall();
     for (const key of ['main:2', 'main:3', 'main:3'])
       stub.add('Lead', { LastName: 'Again', Company: 'Imported', Leadsync_Key__c: key });
@@ -313,7 +313,7 @@ describe('reconcile', () => {
     });
   });
 
-  test('calls nothing missing if another program answers', async () => {
+  test('reports nothing as missing if another program answers', async () => {
     const { stub, install } = await aDeliveredInstall();
     stub.misbehave({ data: 'proxy-page' });
     const { code, stdout } = await install.run(['reconcile', '--sink', 'crm']);

@@ -25,7 +25,7 @@ async function portOf(server: Server): Promise<number> {
 }
 
 describe('leadsync status', () => {
-  test('shows what is delivered, pending and dead for each sink, and what to do about the dead', async () => {
+  test('prints the delivered, pending and dead deliveries of each sink, and the next step for the dead', async () => {
     const install = new Install();
     const ledger = await install.listed(1, 2, 3);
     await attemptDue(ledger, 'crm', install.clock, (lead) => (lead === '2' ? refused : delivered));
@@ -39,7 +39,7 @@ describe('leadsync status', () => {
     expect(stdout).toContain('leadsync retry --sink crm --state dead');
   });
 
-  test('says that nothing needs attention when that is so', async () => {
+  test('says that there are no problems if there are none', async () => {
     const install = new Install();
     await install.listed(1);
     const { stdout } = await install.running().run(['status']);
@@ -66,7 +66,7 @@ describe('leadsync status', () => {
     });
   });
 
-  test('says since when and why a sink is held, and when it is tried again', async () => {
+  test('prints since when and why a sink is held, and when it is probed', async () => {
     const install = new Install();
     const ledger = await install.listed(...Array.from({ length: 30 }, (_, i) => i + 1));
     await attemptDue(ledger, 'crm', install.clock, () => unavailable);
@@ -137,7 +137,7 @@ describe('leadsync status', () => {
     expect(stdout).not.toContain('Fix the destination');
   });
 
-  test('says since when and why a sink is paused', async () => {
+  test('prints since when and why a sink is paused', async () => {
     const install = new Install();
     const ledger = await install.listed(1);
     await ledger.pause('crm', 'moving house');
@@ -147,7 +147,7 @@ describe('leadsync status', () => {
     expect(stdout).toContain('1 lead waits. `leadsync resume crm` resumes it.');
   });
 
-  test('says what the running leadsync says of itself: a queue that cannot be used, for one', async () => {
+  test('prints what the running leadsync reports about itself, such as an unusable queue', async () => {
     const reason = 'Redis is a read-only replica and accepts no jobs (READONLY).';
     const server = createServer((_, res) =>
       res.writeHead(503).end(JSON.stringify({ ready: false, reasons: [reason] })),
@@ -161,7 +161,7 @@ describe('leadsync status', () => {
     expect(await install.json('status')).toMatchObject({ running: true, unready: [reason] });
   });
 
-  test('shows the token to the running leadsync, and without it at hand says what can be said', async () => {
+  test('sends the token to the running leadsync, and without one prints what it knows', async () => {
     const reason = 'The queue cannot be used.';
     const faults = ['leadsync.yaml:3:1: this is wrong'];
     const server = createServer(({ url, headers }, res) => {
@@ -193,7 +193,7 @@ describe('leadsync status', () => {
     expect(bare.code).toBe(0);
   });
 
-  test('says that the leadsync that holds the data directory does not answer, why, and what to do', async () => {
+  test('reports that the leadsync that holds the data directory does not answer, with the reason and the next step', async () => {
     const [silent, stranger] = [createServer(() => undefined), createServer((_, res) => res.end('hello'))];
     for (const [port, why] of [
       [await portOf(silent), 'no answer within 3 s'],
@@ -217,7 +217,7 @@ describe('leadsync status', () => {
     }
   });
 
-  test('does not call a leadsync frozen that it looks for where a faulty configuration leads', async () => {
+  test('does not call a leadsync frozen if it looked for it at the address of a faulty configuration', async () => {
     const install = new Install({ admin: { listen: `127.0.0.1:${closedPort}` } });
     await install.listed(1);
     install.running();
@@ -227,7 +227,7 @@ describe('leadsync status', () => {
     expect(stdout).not.toContain('end that process');
   });
 
-  test('of a leadsync that ends while it is asked says that none is running', async () => {
+  test('says that no leadsync runs if it ends before it answers', async () => {
     const server = createServer();
     const install = new Install({ admin: { listen: `127.0.0.1:${await portOf(server)}` } });
     await install.listed(1);
@@ -241,7 +241,7 @@ describe('leadsync status', () => {
     expect(stdout).not.toContain('does not answer');
   });
 
-  test('says why the last poll failed', async () => {
+  test('prints why the last poll failed', async () => {
     const install = new Install();
     const ledger = await install.ledger();
     const poll = await ledger.startPoll('main');
@@ -259,7 +259,7 @@ describe('leadsync status', () => {
     );
   });
 
-  test('says of a listing that broke off that what stands behind that place is held up', async () => {
+  test('says that a listing that broke off delays the leads after that place', async () => {
     const install = new Install();
     const ledger = await install.ledger();
     await ledger.finishPoll(await ledger.startPoll('main'), {
@@ -272,7 +272,7 @@ describe('leadsync status', () => {
     );
   });
 
-  test('says once what is wrong with many sources alike, and of which', async () => {
+  test('prints a problem of many sources once, with their names', async () => {
     const install = new Install();
     const ledger = await install.ledger();
     const names = Array.from({ length: 15 }, (_, at) => `gone${at + 10}`);
@@ -305,7 +305,7 @@ describe('leadsync status', () => {
       '`leadsync login main` logs a person in again; if the configuration is wrong, correct it, then `leadsync reload`',
     ],
     ['forbids the listing', 'forbidden', 'correct what the message names, then `leadsync reload`'],
-  ])('says of a source that %s what has to be done', async (_, code, remedy) => {
+  ])('prints the next step for a source that %s', async (_, code, remedy) => {
     const install = new Install();
     const ledger = await install.ledger();
     const error = `${code}: It says why.`;
@@ -319,7 +319,7 @@ describe('leadsync status', () => {
     );
   });
 
-  test('says of a login that the service refused once that it is asked again, and what to do if the login was revoked', async () => {
+  test('says that leadsync tries a login again that the service refused once, and what to do if it was revoked', async () => {
     const install = new Install();
     const ledger = await install.ledger();
     const { code, message } = loginRefused('main', REFUSED_WAIT_MS);
@@ -333,7 +333,7 @@ describe('leadsync status', () => {
     );
   });
 
-  test('says that no leadsync runs when that is so, and what starts one', async () => {
+  test('says that no leadsync runs if that is so, and how to start one', async () => {
     const install = new Install();
     await install.listed(1);
     const { stdout } = await install.run(['status']);
@@ -344,7 +344,7 @@ describe('leadsync status', () => {
     expect(await install.running().json('status')).toMatchObject({ running: true });
   });
 
-  test('looking whether a leadsync runs keeps none from starting', async () => {
+  test('the check whether a leadsync runs does not prevent one from starting', async () => {
     const install = new Install();
     await install.listed(1);
     const before = await install.run(['status']);
@@ -352,7 +352,7 @@ describe('leadsync status', () => {
     expect(before.stdout).toContain('No leadsync is running');
   });
 
-  test('a poll is late by its own interval', async () => {
+  test('a poll is late after its own interval', async () => {
     const source = { base_url: 'http://127.0.0.1:9', client_id: 'id', client_secret: 'x' };
     for (const [every, onTimeMs, lateMs, words] of [
       ['30s', 110_000, 130_000, 'every 30 s, but was last polled 2026-11-20T10:00:00Z (2 min ago)'],
@@ -369,7 +369,7 @@ describe('leadsync status', () => {
     }
   });
 
-  test('a poll by cron is late when its time has passed, and not in the hours between', async () => {
+  test('a poll by cron is late after its scheduled time, and not in the hours between', async () => {
     const poll = { cron: '30 0 8-18 * * 1-5', timezone: 'UTC' };
     const source = { base_url: 'http://127.0.0.1:9', client_id: 'id', client_secret: 'x', poll };
     const install = new Install({ sources: { main: source }, sinks: {} });
@@ -402,7 +402,7 @@ describe('leadsync status', () => {
     );
   });
 
-  test('says when the next poll is due by the schedule, while leadsync runs', async () => {
+  test('prints when the next poll is due by the schedule, while leadsync runs', async () => {
     const poll = { cron: '0 8 * * *', timezone: 'UTC' };
     const source = { base_url: 'http://127.0.0.1:9', client_id: 'id', client_secret: 'x', poll };
     const install = new Install({ sources: { main: source }, sinks: {} });
@@ -420,7 +420,7 @@ describe('leadsync status', () => {
     expect((await running.run(['status'])).stdout).toMatch(/^main .* due$/m);
   });
 
-  test('says that a listing is empty or has lost more than half of its leads, until it is back', async () => {
+  test('reports that a listing is empty or has lost more than half of its leads, until they are back', async () => {
     const install = new Install();
     const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
     const next = 'Check whether this is the right account';
@@ -445,14 +445,14 @@ describe('leadsync status', () => {
     expect(await said()).not.toContain(next);
   });
 
-  test('a poll that is under way is not late', async () => {
+  test('a running poll is not late', async () => {
     const install = new Install();
     await (await install.ledger()).startPoll('main');
     install.running().clock.jump(600_000);
     expect((await install.run(['status'])).stdout).toContain('Nothing needs attention.');
   });
 
-  test('says since when leads are due and leadsync delivers nothing, with the likely cause', async () => {
+  test('reports since when leads are due and leadsync delivers nothing, with the likely cause', async () => {
     const sinks = { drop: { type: 'csv', directory: './drop', batch: { wait: '5m' }, timeout: '2m' } };
     const queue = { redis_url: 'redis://127.0.0.1:1' };
     for (const [parts, running, cause] of [
@@ -476,7 +476,7 @@ describe('leadsync status', () => {
     }
   });
 
-  test('a backlog that drains is no fault', async () => {
+  test('a backlog that drains is not a problem', async () => {
     const install = new Install();
     const ledger = await install.listed(1);
     install.clock.jump(600_000);
@@ -486,7 +486,7 @@ describe('leadsync status', () => {
     expect(stdout).not.toContain('crm: 1 lead waits');
   });
 
-  test('says when a held sink is probed, while leadsync runs', async () => {
+  test('prints when a held sink is probed, while leadsync runs', async () => {
     const install = new Install();
     const ledger = await install.listed(1, 2, 3, 4, 5, 6);
     await attemptDue(ledger, 'crm', install.clock, () => unavailable);
@@ -550,7 +550,7 @@ describe('leadsync status', () => {
     expect(wide.stdout).toMatch(/^crm .* 2026-11-20T10:00:\d\dZ \(\d+ s ago\)$/m);
   });
 
-  test.each([100, 60, 40, 20])('on a terminal of %i columns no table is wider', async (columns) => {
+  test.each([100, 60, 40, 20])('no table is wider than a terminal of %i columns', async (columns) => {
     const install = new Install();
     await install.listed(1);
     const { stdout } = await install.running().run(['status'], { columns });
@@ -559,7 +559,7 @@ describe('leadsync status', () => {
     for (const word of ['main', 'crm', 'drop', 'SOURCE', 'SINK', 'PENDING']) expect(tables).toContain(word);
   });
 
-  test('counts the leads that were set aside', async () => {
+  test('counts the rejected leads', async () => {
     const install = new Install();
     const raw = '{"id":7}';
     const reason = 'is missing';
@@ -572,7 +572,7 @@ describe('leadsync status', () => {
     expect(await install.json('status')).toMatchObject({ sources: [{ leads_rejected: 1 }] });
   });
 
-  test('knows a sink that is configured and has not run, one that is disabled, and one that was removed', async () => {
+  test('distinguishes a sink that has not run yet, one that is disabled, and one that was removed', async () => {
     const first = new Install();
     const ledger = await first.listed(1);
     await ledger.pause('drop', 'no matter');
@@ -590,13 +590,13 @@ describe('leadsync status', () => {
     expect(stdout).toContain('drop is no longer in the configuration; 1 lead waits');
     await ledger.declareSinks([{ name: 'crm', events: ['created'], backfill: true }]);
     expect((await install.run(['forget', 'drop', '--yes'])).stdout).toBe('1 delivery of drop skipped.\n');
-    // What is owed nothing is history: found by its name, and no longer anybody's concern.
+    // A removed sink without pending deliveries is found only by its name.
     expect((await install.run(['status'])).stdout).not.toContain('drop');
     expect((await install.run(['top', '--once'])).stdout).not.toContain('drop');
     expect((await install.run(['deliveries', '--sink', 'drop'])).stdout).toMatch(/drop:main:1:1.* skipped/);
   });
 
-  test('prints the same as JSON, by the names of the store, with null for what is not there', async () => {
+  test('prints the same as JSON, with the names of the public tables, and null for a missing value', async () => {
     const install = new Install();
     const ledger = await install.listed(1, 2);
     await ledger.pause('crm', 'moving house');
@@ -655,7 +655,7 @@ describe('leadsync status', () => {
     });
   });
 
-  test('shows what a terminal would obey, in place of obeying it', async () => {
+  test('escapes control characters on a terminal', async () => {
     const install = new Install();
     const ledger = await install.listed(1);
     await ledger.pause('crm', 'a\u001b[31mred\nline \u202egnirts\u009b2J');
@@ -666,7 +666,7 @@ describe('leadsync status', () => {
     expect(JSON.parse(json.stdout).sinks[0].paused_reason).toBe('a\u001b[31mred\nline \u202egnirts\u009b2J');
   });
 
-  test('says where the ledger should be when there is none, and who makes it', async () => {
+  test('says where the ledger should be if there is none, and which command creates it', async () => {
     const install = new Install();
     const { code, stderr, stdout } = await install.run(['status']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -674,7 +674,7 @@ describe('leadsync status', () => {
     expect(stderr).toContain('leadsync run');
   });
 
-  test('of a file with faults says where the ledger should be below them, when there is none', async () => {
+  test('prints the faults of the configuration, and below them where the ledger should be if there is none', async () => {
     const install = new Install({ wacth: true });
     const { code, stdout, stderr } = await install.run(['status']);
     expect({ code, stdout }).toEqual({ code: 78, stdout: '' });

@@ -28,7 +28,7 @@ async function bundle(install: Install, args: readonly string[] = [], more: RunO
 }
 
 describe('leadsync support-bundle', () => {
-  test('holds what helps, and says what it holds and what was left out', async () => {
+  test('contains the files for support, and prints what it contains and what it leaves out', async () => {
     const install = new Install();
     await install.listed(1, 2);
     const { code, stderr, stdout, top, names, read, output } = await bundle(install);
@@ -56,7 +56,7 @@ describe('leadsync support-bundle', () => {
     expect(statSync(output).mode & 0o777).toBe(0o600);
   });
 
-  test('holds no lead and no secret, whatever went wrong', async () => {
+  test('contains no lead and no secret, whatever fails', async () => {
     const install = new Install({
       sources: {
         main: { base_url: 'http://127.0.0.1:9', client_id: 'id', client_secret: canarySecret('client') },
@@ -81,13 +81,13 @@ describe('leadsync support-bundle', () => {
       answer,
     }));
     const log = join(install.folder, 'leadsync.log');
-    writeFileSync(log, `${LINE}\n${canaryLead(3)}\nk9canary7q in a line of somebody else\n`);
+    writeFileSync(log, `${LINE}\n${canaryLead(3)}\nk9canary7q in a line of another program\n`);
     const { output, stdout } = await bundle(install, ['--log', log]);
     expectNoCanary(gunzipSync(readFileSync(output)).toString(), 'the bundle');
     expectNoCanary(stdout);
   });
 
-  test('takes of a log what leadsync wrote, from a file or from standard input, also behind a prefix', async () => {
+  test('includes the lines of leadsync from a log, from a file or from standard input, even with a prefix', async () => {
     const install = new Install();
     await install.listed(1);
     const text = `Starting up\n${LINE}\nleadsync-1  | ${LINE}\n{"level":"info","name":"k9canary7q"}\n\n`;
@@ -101,7 +101,7 @@ describe('leadsync support-bundle', () => {
     );
   });
 
-  test('takes the end of a long log', async () => {
+  test('includes the end of a long log', async () => {
     const install = new Install();
     const lines = Array.from({ length: 9_000 }, (_, at) => LINE.replace('"pid":1', `"pid":${at}`));
     const log = join(install.folder, 'leadsync.log');
@@ -113,7 +113,7 @@ describe('leadsync support-bundle', () => {
   test.each([
     ['a log that is not there', ['--log', '/nowhere/leadsync.log'], /log cannot be read \(ENOENT\)/],
     ['a log of another form', ['--log', '/dev/null'], /none of 0 lines is a JSON log line from leadsync/],
-  ])('goes without %s, and says so', async (_, args, words) => {
+  ])('is written without %s, and says so', async (_, args, words) => {
     const install = new Install();
     await install.listed(1);
     const { code, stdout, names } = await bundle(install, args);
@@ -122,7 +122,7 @@ describe('leadsync support-bundle', () => {
     expect(names).not.toContain('log.jsonl');
   });
 
-  test('is made without a ledger, and with a configuration that is wrong, whose faults are told', async () => {
+  test('is written without a ledger, and with an invalid configuration, whose faults it contains', async () => {
     const fresh = await bundle(new Install());
     expect(fresh.stdout).toMatch(/^ledger\.json +LEFT OUT: There is no ledger/m);
     expect(fresh.names).toContain('config.json');
@@ -134,7 +134,7 @@ describe('leadsync support-bundle', () => {
     );
   });
 
-  test('shows the token that the running leadsync wants, and says when it is not at hand', async () => {
+  test('sends the token to the running leadsync, and says if there is none', async () => {
     const token = 'a-token-of-some-length';
     const answers: Record<string, string> = {
       '/metrics': 'leadsync_up 1\n',
@@ -155,7 +155,7 @@ describe('leadsync support-bundle', () => {
     expect(without.stdout).toMatch(/^metrics\.prom +LEFT OUT: leadsync requires admin\.token/m);
   });
 
-  test('never overwrites', async () => {
+  test('never overwrites a file', async () => {
     const install = new Install();
     const { output } = await bundle(install);
     const before = readFileSync(output);
@@ -165,7 +165,7 @@ describe('leadsync support-bundle', () => {
     expect(readFileSync(output).equals(before)).toBe(true);
   });
 
-  test('says of a folder that cannot be written to that it cannot', async () => {
+  test('reports a folder that cannot be written to', async () => {
     const { code, stderr } = await new Install().run([
       'support-bundle',
       '--output',

@@ -27,7 +27,7 @@ async function list(ledger: Ledger, id: number, raw?: string): Promise<void> {
   await ledger.finishPoll(poll, { status: 'success', bytes: 10, httpStatus: 200, mark: undefined });
 }
 
-test('tail tells of leads and attempts as they happen, and ends well on Ctrl-C', async () => {
+test('tail prints leads and attempts as they happen, and ends with 0 on Ctrl-C', async () => {
   const install = new Install();
   const ledger = await install.ledger();
   const tail = await tailing(install, ledger);
@@ -45,7 +45,7 @@ test('tail tells of leads and attempts as they happen, and ends well on Ctrl-C',
   expect(tail.stderr).toBe('');
 });
 
-test('tail shows personal data when it is asked to, and only then', async () => {
+test('tail prints personal data only with --show-data', async () => {
   const install = new Install();
   const ledger = await install.ledger();
   const [quiet, open] = [
@@ -68,7 +68,7 @@ test('tail shows personal data when it is asked to, and only then', async () => 
   );
 });
 
-test('tail tells of one sink alone when it is asked for that', async () => {
+test('tail prints only one sink with --sink', async () => {
   const install = new Install();
   const ledger = await install.ledger();
   const tail = await tailing(install, ledger, '--sink', 'crm');
@@ -79,7 +79,7 @@ test('tail tells of one sink alone when it is asked for that', async () => {
   expect(tail.stdout).not.toMatch(/drop|poll|new/);
 });
 
-test('tail ends when nobody reads it any more', async () => {
+test('tail ends when its reader has closed the pipe', async () => {
   const install = new Install();
   const ledger = await install.ledger();
   const tail = await tailing(install, ledger);
@@ -97,7 +97,7 @@ test('tail ends when nobody reads it any more', async () => {
 test.each([
   [['--sink', 'cmr'], 2, 'did you mean "crm"'],
   [['--source', 'mian'], 2, 'did you mean "main"'],
-])('tail %j is refused', async (args, exit, words) => {
+])('tail rejects %j', async (args, exit, words) => {
   const install = new Install();
   await install.listed(1);
   const { code, stdout, stderr } = await install.run(['tail', ...args]);
@@ -105,7 +105,7 @@ test.each([
   expect(stderr).toContain(words);
 });
 
-test('tail says so when there is no ledger', async () => {
+test('tail says so if there is no ledger', async () => {
   const { code, stderr } = await new Install().run(['tail']);
   expect(code).toBe(1);
   expect(stderr).toMatch(/There is no ledger/);
@@ -115,7 +115,7 @@ test.each([
   [{ kind: 'sink', what: 'held', sink: 'crm', reason: 'It is down.' }, '<bad>held       '],
   [{ kind: 'sink', what: 'recovered', sink: 'crm', reason: undefined }, 'recovered  '],
   [{ kind: 'ledger', what: 'away', reason: 'It is locked.' }, '<bad>ledger     '],
-] as const)('tail colours %j by what it means', (event, expected) => {
+] as const)('tail colours %j by its meaning', (event, expected) => {
   const paint = (tone: string | undefined, text: string) => (tone ? `<${tone}>${text}` : text);
   const at = new Date('2026-11-20T10:00:00Z');
   expect(feedLine({ at, ...event }, paint)).toContain(`2026-11-20T10:00:00.000Z  ${expected}`);

@@ -19,7 +19,7 @@ async function aReceiver() {
 const mail = { type: 'email', from: 'leadsync@example.com', to: ['ops@example.com'] };
 
 describe('leadsync test-alert', () => {
-  test('sends everybody one message that says that it is a test', async () => {
+  test('sends each destination one message that says that it is a test', async () => {
     const [server, receiver] = [await aMailServer(), await aReceiver()];
     const to = {
       oncall: { ...mail, server: `smtp://${server.host}` },
@@ -35,7 +35,7 @@ describe('leadsync test-alert', () => {
     expect(String(receiver.received[0]?.body)).toContain('This is a test');
   });
 
-  test('sends to the one that is named, and exits with 69 when it is not taken', async () => {
+  test('sends only to the named destination, and exits with 69 if it is not accepted', async () => {
     const receiver = await aReceiver();
     const to = {
       gone: { type: 'slack', url: `http://127.0.0.1:${await freePort()}/canary` },
@@ -48,7 +48,7 @@ describe('leadsync test-alert', () => {
     expect(receiver.received).toEqual([]);
   });
 
-  test('knows whom it can send to', async () => {
+  test('rejects an unknown destination with the known ones', async () => {
     const to = { ops: { type: 'slack', url: 'http://127.0.0.1:9/x' } };
     expect(await new Install({ alerts: { to } }).run(['test-alert', 'opps'])).toMatchObject({
       code: 2,
@@ -61,7 +61,7 @@ describe('leadsync test-alert', () => {
   });
 });
 
-test('leadsync check looks at each destination, and sends it nothing', async () => {
+test('leadsync check checks each destination, and sends it nothing', async () => {
   const [server, receiver] = [await aMailServer(), await aReceiver()];
   const to = {
     oncall: { ...mail, server: `smtp://${server.host}` },
@@ -78,7 +78,7 @@ test('leadsync check looks at each destination, and sends it nothing', async () 
   expect(receiver.received.map(({ method }) => method)).toEqual(['HEAD']);
 });
 
-test('whoever only looks into the ledger needs no secret of the alerts', async () => {
+test('a command that only reads the ledger needs no secret of the alerts', async () => {
   const to = { ops: { type: 'slack', url: '${SLACK_URL}' }, oncall: { ...mail, server: { file: './none' } } };
   const install = new Install({ alerts: { to } });
   await install.listed(1);

@@ -20,7 +20,7 @@ function anAttempt(secondsAgo: number, fields: Partial<RecentAttempt> = {}): Rec
 }
 
 describe('the throughput', () => {
-  test('is what came of attempts in the last minute', () => {
+  test('is the outcomes of attempts in the last minute', () => {
     const attempts = [anAttempt(1), anAttempt(30), anAttempt(59, { outcome: 'refused' }), anAttempt(61)];
     expect(throughputOf(attempts, 100, NOW).get('crm')).toMatchObject({
       deliveredPerMinute: 2,
@@ -28,18 +28,18 @@ describe('the throughput', () => {
     });
   });
 
-  test('is reckoned from what is there when that reaches back less than a minute', () => {
+  test('is computed from a shorter time if the data covers less than a minute', () => {
     const attempts = Array.from({ length: 100 }, (_, at) => anAttempt(at / 10));
     expect(throughputOf(attempts, 100, NOW).get('crm')?.deliveredPerMinute).toBe(600);
   });
 
-  test('is each sink’s own, and none for a sink without attempts', () => {
+  test('is separate for each sink, and missing for a sink without attempts', () => {
     const throughput = throughputOf([anAttempt(1), anAttempt(2, { sink: 'drop' })], 100, NOW);
     expect([...throughput.keys()]).toEqual(['crm', 'drop']);
     expect(throughputOf([], 100, NOW).size).toBe(0);
   });
 
-  test('knows how fast new leads of the last hour arrived, by values that were there', () => {
+  test('has the delivery times of the new leads of the last hour, as values that occurred', () => {
     const speeds = Array.from({ length: 20 }, (_, at) => anAttempt(100, { speedMs: (at + 1) * 100 }));
     const old = anAttempt(3_601, { speedMs: 99_999 });
     expect(throughputOf([...speeds, old], 100, NOW).get('crm')).toMatchObject({
@@ -49,13 +49,13 @@ describe('the throughput', () => {
     expect(throughputOf([anAttempt(1)], 100, NOW).get('crm')?.speedP50Ms).toBe(undefined);
   });
 
-  test('is not thrown off by a clock that was set back', () => {
+  test('is right after the clock was set back', () => {
     expect(throughputOf([anAttempt(-500)], 1, NOW).get('crm')?.deliveredPerMinute).toBeGreaterThan(0);
   });
 });
 
 describe('leadsync top --once', () => {
-  test('prints one frame without anything that a terminal would obey', async () => {
+  test('prints one frame without control characters', async () => {
     const install = new Install().running();
     const ledger = await install.recorded([1, 2].map((id, at) => newLead(install, id, at)));
     await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'delivered' }));
@@ -69,7 +69,7 @@ describe('leadsync top --once', () => {
     expect(stdout).toMatch(/^drop +healthy +2 +10 s +0 +0 +0 +- +-$/m);
   });
 
-  test('names the installation, also in JSON', async () => {
+  test('names the installation, even in JSON', async () => {
     const install = new Install().running();
     await install.listed(1);
     expect(await install.json('top', '--once')).toMatchObject({ installation: null });
@@ -107,13 +107,13 @@ describe('leadsync top --once', () => {
     ]);
   });
 
-  test('prints one frame as JSON alone, not a live picture', async () => {
+  test('prints JSON only for one frame, not for a live picture', async () => {
     const { code, stderr } = await new Install().run(['top', '--json']);
     expect(code).toBe(2);
     expect(stderr).toContain('`leadsync top --once --json`');
   });
 
-  test('says in words what is wrong, first of all that nothing runs', async () => {
+  test('prints the problems in sentences, first that no leadsync runs', async () => {
     const install = new Install();
     const ledger = await install.listed(1);
     await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'refused', reason: 'It says no.' }));
@@ -126,7 +126,7 @@ describe('leadsync top --once', () => {
     expect(stdout).toContain('drop has been paused since');
   });
 
-  test.each([80, 40, 20])('fits a terminal of %i columns, whatever the sinks are called', async (columns) => {
+  test.each([80, 40, 20])('fits a terminal of %i columns, with sink names of any length', async (columns) => {
     const long = 'a'.repeat(columns > 70 ? 40 : 10);
     const drop = { type: 'csv', directory: './drop' };
     const install = new Install({ sinks: { [long]: drop, b: drop } });
@@ -137,14 +137,14 @@ describe('leadsync top --once', () => {
     expect(stdout).toContain(long);
   });
 
-  test('shows dead deliveries longer than speeds where the terminal is narrow', async () => {
+  test('on a narrowing terminal, drops the delivery times before the dead deliveries', async () => {
     const install = new Install();
     await install.listed(1);
     const { stdout } = await install.run(['top', '--once'], { columns: 50 });
     expect(stdout).toMatch(/^SINK +STATE .* DEAD$/m);
   });
 
-  test('colours what is wrong on a terminal with colours', async () => {
+  test('colours problems on a terminal with colours', async () => {
     const install = new Install();
     const ledger = await install.listed(1);
     await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'refused', reason: 'It says no.' }));
@@ -160,7 +160,7 @@ describe('leadsync top --once', () => {
     expect((await install.run(['top', '--once'], { columns: 60 })).stdout).not.toContain('\u001b');
   });
 
-  test('escapes what a terminal would obey in the name of a sink that only the ledger knows', async () => {
+  test('escapes control characters in the name of a sink that only the ledger has', async () => {
     const install = new Install();
     const ledger = await install.ledger();
     const hostile = { events: ['created'] as const, backfill: true, name: '\u001b[2J\u009b31mred' };
@@ -171,14 +171,14 @@ describe('leadsync top --once', () => {
     for (const obeyed of ['\u001b', '\u009b']) expect(stdout).not.toContain(obeyed);
   });
 
-  test('says so when there is no ledger', async () => {
+  test('says so if there is no ledger', async () => {
     const { code, stdout, stderr } = await new Install().run(['top', '--once']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/There is no ledger/);
   });
 });
 
-test('leadsync top is refused where there is no terminal', async () => {
+test('leadsync top fails without a terminal', async () => {
   const install = new Install();
   await install.listed(1);
   const { code, stdout, stderr } = await install.run(['top']);
@@ -206,10 +206,10 @@ describe('the terminal', () => {
 
   test.each([
     ['is left by q', ''],
-    ['is left by an error that nobody catches', "throw new Error('a fault');"],
-    ['is left by a promise that nobody catches', "Promise.reject(new Error('a fault'));"],
-    ['is left by an exit', 'process.exit(1);'],
-  ])('%s as it was', async (_, does) => {
+    ['is restored after an uncaught error', "throw new Error('a fault');"],
+    ['is restored after an unhandled rejection', "Promise.reject(new Error('a fault'));"],
+    ['is restored after an exit', 'process.exit(1);'],
+  ])('%s', async (_, does) => {
     const written = await screenThat(does);
     expect(written.startsWith(ENTER)).toBe(true);
     expect(written).toContain('first\u001b[K\r\nsecond');
@@ -217,7 +217,7 @@ describe('the terminal', () => {
     expect(written.split(LEAVE)).toHaveLength(2);
   });
 
-  test('cuts a coloured line by what is seen of it, and ends its colour', async () => {
+  test('cuts a coloured line by its visible length, and ends its colour', async () => {
     const written = await screenThat("screen.show(['\\u001b[31m' + 'x'.repeat(81) + '\\u001b[39m']);");
     expect(written).toContain(`\u001b[31m${'x'.repeat(80)}\u001b[39m\u001b[K`);
   });

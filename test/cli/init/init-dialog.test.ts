@@ -9,7 +9,7 @@ async function answering(...answers: string[]) {
     ask: async (question) => {
       shown += question;
       const answer = answers.shift();
-      if (answer === undefined) throw new Error(`nobody answers: ${question}`);
+      if (answer === undefined) throw new Error(`no answer for: ${question}`);
       return answer;
     },
     say: (text) => {
@@ -21,7 +21,7 @@ async function answering(...answers: string[]) {
 }
 
 describe('the questions of init', () => {
-  test('have answers of their own, which empty lines take', async () => {
+  test('have default answers, which empty lines accept', async () => {
     const { config } = await answering('', '', '', '');
     expect(config).toEqual({
       serviceUrl: 'https://leads.example.com',
@@ -30,7 +30,7 @@ describe('the questions of init', () => {
     });
   });
 
-  test('ask where leads go for each type that is wanted, and for no other', async () => {
+  test('ask for the place of each chosen type of sink, and of no other', async () => {
     const { config } = await answering(
       'https://l.example',
       '1m',
@@ -46,15 +46,15 @@ describe('the questions of init', () => {
     expect((await answering('', '', 'none')).config.sinks).toEqual({});
   });
 
-  test.each(sinkTypes)('can be answered for $type alone', async ({ type, standardFields }) => {
+  test.each(sinkTypes)('can be answered for only $type', async ({ type, standardFields }) => {
     const { config } = await answering('', '', type, '', ...(standardFields ? [''] : []));
     expect(Object.keys(config.sinks)).toEqual([type]);
   });
 
   test.each([
-    ['an address that is none', ['ftp://x', '', '', 'none'], 'It must be an http or https address'],
+    ['an invalid address', ['ftp://x', '', '', 'none'], 'It must be an http or https address'],
     ['an address with a password', ['https://u:p@l.example', '', '', 'none'], 'user name or password'],
-    ['a time that is none', ['', '5', '', 'none'], 'It must be a duration'],
+    ['an invalid time', ['', '5', '', 'none'], 'It must be a duration'],
     [
       'a type that there is not',
       ['', '', 'webhok', 'none'],
@@ -64,25 +64,25 @@ describe('the questions of init', () => {
     ['a token in an address', ['', '', 'webhook', 'https://c.example/?key=s', ''], 'It may contain a secret'],
     ['a password in an address', ['', '', 'postgres', 'postgres://u:pw@db/x', ''], 'It may contain a secret'],
     ['a key', ['', '', 'hubspot', 'pat-eu1-pw', '', ''], 'It is a secret, which does not belong in the file'],
-  ])('are asked again after %s, and say why', async (_, answers, words) => {
+  ])('are asked again after %s, with the reason', async (_, answers, words) => {
     const { config, shown } = await answering(...answers);
     expect(shown).toContain(words);
     expect(JSON.stringify(config)).not.toMatch(/pw|key=s|u:p/);
   });
 
-  test('ask for the country of phone numbers once if a CRM is wanted', async () => {
+  test('ask for the country of phone numbers once if a CRM is chosen', async () => {
     const { config, shown } = await answering('', '', 'hubspot,salesforce', '', '', 'au', 'AU');
     expect(config.region).toBe('AU');
     expect(shown).toContain('It must be a country code in capital letters');
     expect((await answering('', '', 'hubspot', '', '')).config.region).toBeUndefined();
   });
 
-  test('take a variable in place of any address', async () => {
+  test('accept a variable in place of any address', async () => {
     const { config } = await answering('${SERVICE}', '', 'webhook', '${CRM_URL}');
     expect(config).toMatchObject({ serviceUrl: '${SERVICE}', sinks: { webhook: '${CRM_URL}' } });
   });
 
-  test('show nothing that a terminal would obey', async () => {
+  test('escape control characters', async () => {
     const { shown } = await answering('', '', 'a\u001b[2Jb', 'none');
     expect(shown).toContain('a\\u001b[2Jb');
   });

@@ -24,7 +24,7 @@ describe('the command line', () => {
     for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command}\\b`, 'm'));
   });
 
-  test.each(COMMANDS)('%s takes the arguments that the list of commands shows', async (command) => {
+  test.each(COMMANDS)('%s accepts the arguments in the list of commands', async (command) => {
     const list = (await new Install().run(['--help'])).stdout;
     const listed = new RegExp(`^ {2}${command}((?: [<[]\\S+)*)`, 'm').exec(list)?.[1];
     const { stdout } = await new Install().run([command, '--help']);
@@ -32,7 +32,7 @@ describe('the command line', () => {
     expect(used).toBe(listed);
   });
 
-  test.each(COMMANDS)('%s --help begins with examples, and tells of -c', async (command) => {
+  test.each(COMMANDS)('%s --help begins with examples, and documents -c', async (command) => {
     const { code, stdout } = await new Install().run([command, '--help']);
     expect(code).toBe(0);
     expect(stdout).toMatch(new RegExp(`^Examples:\n  \\$ leadsync ${command}\\b`));
@@ -48,7 +48,7 @@ describe('the command line', () => {
     expect(foldable.filter((line) => line.length > 80)).toEqual([]);
   });
 
-  test.each(COMMANDS)('%s takes an unknown option for wrong usage', async (command) => {
+  test.each(COMMANDS)('%s rejects an unknown option as wrong usage', async (command) => {
     const { code, stdout, stderr } = await new Install().run([
       command,
       ...(REQUIRED[command] ?? []),
@@ -59,13 +59,13 @@ describe('the command line', () => {
     expect(stderr).toContain(`leadsync ${command} --help`);
   });
 
-  test('offers the nearest command for one that does not exist', async () => {
+  test('suggests the nearest command for one that does not exist', async () => {
     const { code, stderr } = await new Install().run(['statsu']);
     expect(code).toBe(2);
     expect(stderr).toContain('Did you mean status?');
   });
 
-  test('help shows the help of a command, and says of one that does not exist what there is', async () => {
+  test('help prints the help of a command, and lists the commands for one that does not exist', async () => {
     const install = new Install();
     expect(await install.run(['help', 'status'])).toEqual(await install.run(['status', '--help']));
     expect(await install.run(['help'])).toEqual(await install.run(['--help']));
@@ -74,27 +74,27 @@ describe('the command line', () => {
     expect(stderr).toContain('There is no command "status2": did you mean "status"?\nThe commands are: ');
   });
 
-  test('the help tells of the variable that names the configuration', async () => {
+  test('the help documents the variable that names the configuration', async () => {
     expect((await new Install().run(['--help'])).stdout).toMatch(/LEADSYNC_CONFIG/);
   });
 
-  test('says how it is used when there is no command', async () => {
+  test('prints its usage if there is no command', async () => {
     const { code, stdout, stderr } = await new Install().run([]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('Usage: leadsync');
   });
 
-  test('says its version', async () => {
+  test('prints its version', async () => {
     expect((await new Install().run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  test('run without deliveries and without a queue is refused, since nobody would deliver', async () => {
+  test('run --no-deliver fails without a queue, because no process would deliver', async () => {
     const { code, stderr } = await new Install().run(['run', '--no-deliver']);
     expect(code).toBe(78);
     expect(stderr).toContain('Set queue.redis_url');
   });
 
-  test('a worker without a queue is refused', async () => {
+  test('a worker fails without a queue', async () => {
     const { code, stderr } = await new Install().run(['worker']);
     expect(code).toBe(78);
     expect(stderr).toContain('Set queue.redis_url');
@@ -102,7 +102,7 @@ describe('the command line', () => {
 });
 
 describe('the program', () => {
-  test('exits with what the command came to, and prints no stack trace', async () => {
+  test('exits with the code of the command, and prints no stack trace', async () => {
     const install = new Install();
     const { code, stdout, stderr } = await runLeadsync(['status', '-c', install.configFile]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -110,7 +110,7 @@ describe('the program', () => {
     expect(stderr).not.toMatch(/^ {4}at /m);
   });
 
-  test('says so, and exits with 1, when its output cannot be written', async () => {
+  test('says so, and exits with 1, if its output cannot be written', async () => {
     const readOnly = openSync(new Install().configFile, 'r');
     onTestFinished(() => closeSync(readOnly));
     const program = fileURLToPath(new URL('../../../bin/leadsync.js', import.meta.url));
@@ -124,7 +124,7 @@ describe('the program', () => {
     expect(code).toBe(1);
   });
 
-  test('waits for a reader that takes its time', () => {
+  test('waits for a slow reader', () => {
     const program = fileURLToPath(new URL('../../../bin/leadsync.js', import.meta.url));
     // More than a pipe holds, to a reader that begins when all the rest is long done.
     const command = '"$0" "$1" schema | { sleep 3; cat; }';
@@ -133,7 +133,7 @@ describe('the program', () => {
     expect(JSON.parse(read)).toHaveProperty('properties.sinks');
   });
 
-  test('ends quietly when its reader has had enough', async () => {
+  test('ends quietly if its reader closes the pipe', async () => {
     const install = new Install();
     await install.listed(...Array.from({ length: 2_000 }, (_, i) => i + 1));
     const program = fileURLToPath(new URL('../../../bin/leadsync.js', import.meta.url));
