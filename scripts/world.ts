@@ -1,5 +1,5 @@
 // `npm run world`: two services, nine destinations that fail and recover by a timetable, and leadsync between them, all on this machine.
-// Anybody can watch its pages, commands, metrics and alerts meanwhile. Afterwards only the folder .world remains.
+// Its pages, commands, metrics and alerts can be watched meanwhile. Afterwards only the folder .world remains.
 import { join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';

@@ -83,7 +83,7 @@ export class Services {
     this.south.revoke('refresh');
   }
 
-  /** Whether nobody has logged in at the south since the login was revoked. */
+  /** Whether there was no login at the south since it was revoked. */
   get isLoginRevoked(): boolean {
     const since = this.#grantsBeforeRevoked;
     return since !== undefined && !this.south.grants.slice(since).includes('authorization_code');

@@ -34,7 +34,7 @@ const everyFormat = ['parquet', 'csv', 'jsonl', 'sqlite'].flatMap((format) => [
 ]);
 
 test.each(everyFormat)(
-  'what an export of %j still holds of the person is listed, and not what was made later',
+  'erase lists the files of an export of %j that contain the person, and not later files',
   async (options) => {
     const { install, file } = await exported(options);
     const said = await install.run(['erase', 'ada@example.com', '--yes']);
@@ -51,7 +51,7 @@ test.each(everyFormat)(
 );
 
 test.each([{ tables: ['v_leads_no_pii'] }, { tables: ['deliveries', 'polls', 'attempts'], format: 'csv' }])(
-  'an export of %j holds nobody',
+  'erase finds no person in an export of %j',
   async (options) => {
     const { install } = await exported(options);
     const said = await install.run(['erase', String(LARGEST), '--yes']);
@@ -60,7 +60,7 @@ test.each([{ tables: ['v_leads_no_pii'] }, { tables: ['deliveries', 'polls', 'at
   },
 );
 
-test('a file that cannot be read may hold the person, and is listed as such', async () => {
+test('erase lists a file that it cannot read as one that may contain the person', async () => {
   const { install, file } = await exported({});
   writeFileSync(file, readFileSync(file).subarray(0, 300));
   const said = await install.run(['erase', 'ada@example.com', '--yes']);
@@ -68,11 +68,11 @@ test('a file that cannot be read may hold the person, and is listed as such', as
   expect(said.stdout).toContain(`${file} (cannot be read, and may contain them)\n`);
 });
 
-test('a named pipe in the place of a file is listed as such, and holds nobody up', async () => {
+test('erase lists a named pipe in the place of a file as unreadable, without waiting for a writer', async () => {
   const { install, file } = await exported({ format: 'csv' });
   const pipe = file.replace('T10', 'T09');
   execFileSync('mkfifo', [pipe]);
-  // It writes the export again to whoever opens the pipe: an erasure that does fails the test, and does not hang it.
+  // Writes the export to the pipe once a reader opens it, so that an erasure that opens it fails the test instead of hanging it.
   const writer = spawn('sh', ['-c', 'cat "$0" > "$1"', file, pipe]);
   onTestFinished(() => void writer.kill());
   const said = await install.run(['erase', 'ada@example.com', '--yes']);
@@ -80,7 +80,7 @@ test('a named pipe in the place of a file is listed as such, and holds nobody up
   expect(said.stdout).toContain(`${pipe} (cannot be read, and may contain them)\n`);
 });
 
-test('what a killed run has left is removed with the person', async () => {
+test('erase removes the temporary files of a killed run', async () => {
   const { install } = await exported({ tables: ['polls'] });
   const leftover = join(install.folder, 'out', '.nightly-20261119T100000Z.0123456789abcdef.tmp');
   mkdirSync(leftover);
@@ -90,7 +90,7 @@ test('what a killed run has left is removed with the person', async () => {
 });
 
 test.each(['erase', 'run'])(
-  'what a killed run has left in the data directory is removed when its export is configured no more, by %s',
+  '%s removes the files that a killed run left in the data directory if its export is no longer configured',
   async (by) => {
     const install = new Install({ sinks: {} });
     await install.recorded(people);
@@ -109,7 +109,7 @@ test.each(['erase', 'run'])(
   },
 );
 
-test('an export that is being made is waited for, and counts as not reached when it takes too long', async () => {
+test('erase waits for a running export, which counts as not reached if it takes too long', async () => {
   const { install } = await exported({ tables: ['polls'] });
   const held = acquireLock(join(install.folder, 'data', 'exports', 'nightly.lock'));
   onTestFinished(() => held.release());
@@ -124,7 +124,7 @@ test('an export that is being made is waited for, and counts as not reached when
 });
 
 test.each(['no leadsync has run since', 'leadsync has run since'])(
-  'an export that is configured no more is named with the place of its last file; %s',
+  'erase names an export that is no longer configured, with the place of its last file; %s',
   async (since) => {
     const { install, file } = await exported({});
     const hourly = { type: 'directory', directory: './other', every: '1d', tables: ['polls'] };
@@ -141,7 +141,7 @@ test.each(['no leadsync has run since', 'leadsync has run since'])(
   },
 );
 
-test('what is remembered of exports that are configured no more and cannot be read is named, and not forgotten', async () => {
+test('erase names the unreadable state of an export that is no longer configured, and no start deletes it', async () => {
   const { install } = await exported({});
   install.configure({ sinks: {} });
   const folder = join(install.folder, 'data', 'exports');
@@ -160,7 +160,7 @@ test('what is remembered of exports that are configured no more and cannot be re
   expect(all.stdout).toContain(`${folder} cannot be read (ENOTDIR), so leadsync does not know which exports`);
 });
 
-test('an export that is configured no more is no news at every start, and begins anew when it is configured again', async () => {
+test('plan reports an export that is no longer configured until leadsync has run; erase does not, once it is configured again', async () => {
   const { install } = await exported({});
   const before = readFileSync(install.configFile);
   install.configure({ sinks: {} });
@@ -197,7 +197,7 @@ async function scheduled(install: Install): Promise<void> {
   await ended;
 }
 
-test('an export whose lock cannot be had counts as not reached, and says where that is', async () => {
+test('an export whose lock cannot be opened counts as not reached; erase prints the path', async () => {
   const { install } = await exported({ tables: ['polls'] });
   const lock = join(install.folder, 'data', 'exports', 'nightly.lock');
   rmSync(lock);
@@ -209,7 +209,7 @@ test('an export whose lock cannot be had counts as not reached, and says where t
   );
 });
 
-test('an erasure that is stopped while it looks where the person is certifies what it reached, and the next one does the rest', async () => {
+test('an erasure that is stopped during its search certifies what it reached, and the next one does the rest', async () => {
   const { install } = await exported({});
   install.configure({
     sinks: { drop: { type: 'csv', directory: './drop' } },

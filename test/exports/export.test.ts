@@ -57,7 +57,7 @@ function asked(file: string, sql: string): Record<string, unknown>[] {
 }
 
 describe('leadsync export', () => {
-  it('writes leads as Parquet, in types that its readers know', async () => {
+  it('writes leads as Parquet, in types that common readers support', async () => {
     const install = await withOddLeads();
     const output = join(install.folder, 'leads.parquet');
     const { stdout, code } = await install.run(['export', output]);
@@ -83,7 +83,7 @@ describe('leadsync export', () => {
     expect(rows.map((row) => (row as Record<string, unknown>)['id'])).toContain(2n ** 63n - 1n);
   });
 
-  it('writes CSV in which nothing and an empty text differ', async () => {
+  it('writes CSV that distinguishes null from an empty text', async () => {
     const install = await withOddLeads();
     const output = join(install.folder, 'leads.csv');
     await install.run(['export', output]);
@@ -149,7 +149,7 @@ describe('leadsync export', () => {
   });
 
   it.each(['parquet', 'csv', 'jsonl'])(
-    'gives %s files of days each its rows in order, in whatever order the days come',
+    'writes the rows of each of %s files of days in order, in whatever order the days come',
     async (format) => {
       const install = new Install();
       const days = ['2026-11-01', '2026-11-02', '2026-11-03'];
@@ -181,7 +181,7 @@ describe('leadsync export', () => {
     },
   );
 
-  it('takes only what came or changed since', async () => {
+  it('with --since, writes only rows that are new or changed since then', async () => {
     const install = await withOddLeads();
     install.clock.jump(60_000);
     const others = oddLeads().filter(({ id }) => id !== 7n);
@@ -203,7 +203,7 @@ describe('leadsync export', () => {
     expect(await ids('polls', 'poll_id')).toEqual([2n]);
   });
 
-  it('takes every row once, however many parts they are read in', async () => {
+  it('writes every row once, however many parts they are read in', async () => {
     const install = await withManyLeads();
     const output = join(install.folder, 'many');
     await install.run(['export', '--all', output]);
@@ -223,7 +223,7 @@ describe('leadsync export', () => {
     }
   });
 
-  it('says in a Parquet file what it is, of which ledger, and as of when', async () => {
+  it('writes the table, the ledger and the time into the metadata of a Parquet file', async () => {
     const install = await withOddLeads();
     const output = join(install.folder, 'leads.parquet');
     await install.run(['export', output]);
@@ -243,7 +243,7 @@ describe('leadsync export', () => {
     expect(parquetShape(since).about).toMatchObject({ 'leadsync.since': '2026-01-01T00:00:00.000Z' });
   });
 
-  it('keeps nobody from clearing the log of the ledger between two parts', async () => {
+  it('lets another process truncate the ledger’s write-ahead log between two parts', async () => {
     const install = await withManyLeads();
     const extract = new LedgerExtract(ledgerOf(install));
     const parts = extract.parts(leads, undefined);
@@ -256,7 +256,7 @@ describe('leadsync export', () => {
     await extract.close();
   });
 
-  it.each(['file', 'days'] as const)('leaves nothing behind when it is stopped (%s)', async (layout) => {
+  it.each(['file', 'days'] as const)('leaves no file behind if it is stopped (%s)', async (layout) => {
     const install = await withManyLeads();
     const folder = join(install.folder, 'out');
     mkdirSync(folder);
@@ -280,7 +280,7 @@ describe('leadsync export', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('waits for no part that is being made once it is stopped', async () => {
+  it('does not wait for a part in progress when it is stopped', async () => {
     const install = await withManyLeads();
     const stop = new AbortController();
     const request: ExportRequest = {
@@ -301,7 +301,7 @@ describe('leadsync export', () => {
     expect(written).toEqual([0]);
   });
 
-  it('writes the rows in order, on however many threads they are read', async () => {
+  it('writes the rows in order, with any number of threads', async () => {
     const install = await withManyLeads();
     const output = join(install.folder, 'leads.parquet');
     await install.run(['export', output]);
@@ -309,7 +309,7 @@ describe('leadsync export', () => {
     expect(ids).toEqual(Array.from({ length: MANY }, (_, at) => BigInt(at + 1)));
   });
 
-  it('ends with what a thread met, and leaves nothing behind', async () => {
+  it('ends with the error of a thread, and leaves no file behind', async () => {
     const install = await withManyLeads();
     const [{ page } = {}] = asked(
       ledgerOf(install),
@@ -325,7 +325,7 @@ describe('leadsync export', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it('leaves what is there as it is', async () => {
+  it('does not change an existing file', async () => {
     const install = await withOddLeads();
     const { code, stderr } = await install.run(['export', '--format', 'csv', install.configFile]);
     expect([code, stderr]).toEqual([
@@ -344,7 +344,7 @@ describe('leadsync export', () => {
     [['--since', 'yesterday', 'a.csv'], 2, 'Write a date'],
     [['none/a.csv'], 1, 'Create its parent folder.'],
     [[], 2, 'Name a file or folder'],
-  ])('says what is wrong with %j', async (args, expected, words) => {
+  ])('prints what is wrong with %j', async (args, expected, words) => {
     const install = await withOddLeads();
     const { code, stderr } = await install.run(['export', ...args]);
     expect(stderr).toContain(words);

@@ -16,7 +16,7 @@ const program = (folder: string) => `
   process.stdout.write(JSON.stringify(result));
 `;
 
-test('an export for which no process can be started has failed, and whoever wanted it lives on', () => {
+test('an export fails if its process cannot be started, and the process that requested it continues', () => {
   const node = [process.execPath, '--input-type=module', '--eval', program(tempDir())];
   const said = execFileSync('sh', ['-c', 'ulimit -n 80; exec "$@"', 'sh', ...node], { encoding: 'utf8' });
   expect(JSON.parse(said)).toEqual({

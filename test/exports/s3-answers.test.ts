@@ -46,7 +46,7 @@ describe('uploads that killed runs have left', () => {
     ];
   }
 
-  test('are all ended, also those beyond the first page of their listing', async () => {
+  test('are all aborted, even those beyond the first page of their listing', async () => {
     const { made, storage } = await withStorage((asked) =>
       isUploadsListing(asked) ? listed(asked.query) : undefined,
     );
@@ -55,7 +55,7 @@ describe('uploads that killed runs have left', () => {
     expect(ended.size).toBe(LEFT_OVERS);
   });
 
-  test('do not stop an export when somebody else has ended them first', async () => {
+  test('do not fail an export if another process has aborted them first', async () => {
     const upload = '<Upload><Key>nightly-20261101T100000Z.csv</Key><UploadId>gone</UploadId></Upload>';
     const { made } = await withStorage((asked) => {
       if (isUploadsListing(asked))
@@ -74,7 +74,7 @@ test.each([
     'never ends',
     '<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>on</NextContinuationToken></ListBucketResult>',
   ],
-])('a listing of the bucket that %s is not taken for the whole', async (_, listing) => {
+])('erase does not accept a listing of the bucket that %s', async (_, listing) => {
   const { install } = await withStorage((asked) => (isListing(asked) ? [200, listing] : undefined));
   const { stdout } = await install.run(['erase', '1', '--yes']);
   expect(stdout).toMatch(/NOT REACHED {2}nightly \(export to s3\): .* listing that leadsync cannot use/);
@@ -87,7 +87,7 @@ function listingOf(...keys: readonly string[]): Answer {
 }
 
 test.each(['../../planted.csv', 'a/../../../planted.csv', '..', '', 'a/planted.csv'])(
-  'an object whose key leads elsewhere (%j) is not fetched: erase says that it may hold the person',
+  'erase does not download an object whose key leads elsewhere (%j), and says that it may contain the person',
   async (rest) => {
     const run = 'nightly-20261119T100000Z';
     const { install, storage } = await withStorage((asked) =>
@@ -99,10 +99,10 @@ test.each(['../../planted.csv', 'a/../../../planted.csv', '..', '', 'a/planted.c
   },
 );
 
-describe('what takes every request and keeps nothing', () => {
+describe('a storage that accepts every request and stores nothing', () => {
   const nothingKept = (listing: Answer) => (asked: Asked) => (isListing(asked) ? listing : undefined);
 
-  test('is no place for an export', async () => {
+  test('fails an export', async () => {
     const { made, install } = await withStorage(nothingKept(listingOf()));
     const said = await made();
     expect(said).toMatchObject({ code: 1, stdout: '' });
@@ -112,13 +112,13 @@ describe('what takes every request and keeps nothing', () => {
     );
   });
 
-  test('is no place for an export of several tables, which gets no mark', async () => {
+  test('fails an export of several tables, which gets no _SUCCESS object', async () => {
     const { made, storage } = await withStorage(nothingKept(listingOf()), { tables: ['leads', 'polls'] });
     expect((await made()).stderr).toContain('nightly-20261120T100000Z/leads.csv, but does not list it');
     expect(storage.asked.filter(({ key }) => key.endsWith('_SUCCESS'))).toEqual([]);
   });
 
-  test('is found out when it keeps a part', async () => {
+  test('fails an export even if it stores a part of the file', async () => {
     let sent = false;
     const { made } = await withStorage((asked) => {
       sent ||= asked.method === 'PUT';
@@ -127,13 +127,13 @@ describe('what takes every request and keeps nothing', () => {
     expect((await made()).stderr).toContain('nightly-20261120T100000Z.csv, but lists 3 bytes of');
   });
 
-  test('is found out by check', async () => {
+  test('fails its check', async () => {
     const { install } = await withStorage(nothingKept(listingOf()));
     expect((await install.run(['check'])).stdout).toMatch(/FAILED {2}export nightly: .* does not list it/);
   });
 });
 
-test('an export whose older ones may not be removed is not made again with each try', async () => {
+test('an export that may not remove its older files does not write its file again with each retry', async () => {
   const { install, made, storage } = await withStorage(
     ({ method, query }) => (method === 'DELETE' && !query.has('uploadId') ? DENIED : undefined),
     { keep: 1 },
@@ -147,7 +147,7 @@ test('an export whose older ones may not be removed is not made again with each 
   expect(storage.asked.filter(({ method }) => method === 'PUT')).toHaveLength(2);
 });
 
-test('check asks for every right that a run needs', async () => {
+test('check tests every right that a run needs', async () => {
   const { install } = await withStorage((asked) => (isUploadsListing(asked) ? DENIED : undefined));
   expect((await install.run(['check'])).stdout).toMatch(
     /FAILED {2}export nightly: .*s3:ListBucketMultipartUploads/,
@@ -164,7 +164,7 @@ test.each<[string, Answer, string]>([
   ['too many requests', [503, code('SlowDown')], 'asks for fewer requests (SlowDown).\nIf this persists'],
   ['a code that every object has', [400, code('constructor')], 'answered 400 (constructor).\nCheck that'],
   ['a code that is a sentence', [400, code('canary sentence')], 'answered 400 (no code).\nCheck that'],
-])('%s is told with what to do, and with nothing that was answered', async (_, answer, message) => {
+])('the error for %s has the next step, and no text of the answer', async (_, answer, message) => {
   const { install } = await withStorage((asked) => (isUploadsListing(asked) ? answer : undefined));
   const { code, stderr } = await install.run(['export', '--name', 'nightly']);
   expect(code).toBe(1);
@@ -175,7 +175,7 @@ test.each<[string, Answer, string]>([
 test.each([
   [{ access_key_id: 'canary\nid' }, 'cannot be used with these keys: they contain an invalid character'],
   [{ region: 'eu west/1' }, 'exports.nightly.region: must be a region such as eu-central-1'],
-])('%j is told as wrong', async (options, message) => {
+])('the address %j is reported as wrong', async (options, message) => {
   const { made } = await withStorage(() => undefined, options);
   const said = await made();
   expect(said.stderr).toContain(message);

@@ -70,8 +70,8 @@ function scheduler(install: Install, files: Files = disk) {
   return { events, pass, rest, end, underway, configure };
 }
 
-describe('an export by its name', () => {
-  test('is a file that is named after it and the time, in UTC, for this user alone', async () => {
+describe('leadsync export --name', () => {
+  test('writes a file named after the export and the time in UTC, readable only for this user', async () => {
     const install = withExport();
     await install.listed(1, 2);
     const file = join(install.folder, 'out', 'nightly-20261120T100000Z.parquet');
@@ -84,21 +84,21 @@ describe('an export by its name', () => {
   test.each([
     [{ tables: ['leads', 'polls'], format: 'csv' }, ['leads.csv', 'polls.csv']],
     [{ tables: ['v_leads_no_pii', 'leads'], format: 'jsonl' }, ['leads.jsonl', 'v_leads_no_pii.jsonl']],
-  ])('of several tables is a folder: %j', async (options, files) => {
+  ])('writes a folder for several tables: %j', async (options, files) => {
     const install = withExport(options);
     await install.listed(1);
     await made(install);
     expect(filesOf(install, 'out/nightly-20261120T100000Z')).toEqual(files);
   });
 
-  test('of everything as SQLite is one file', async () => {
+  test('writes one SQLite file for all tables', async () => {
     const install = withExport({ tables: ['all'], format: 'sqlite' });
     await install.listed(1);
     await made(install);
     expect(filesOf(install)).toEqual(['nightly-20261120T100000Z.sqlite']);
   });
 
-  test('keeps as many as it is told, and touches nothing that is not its own', async () => {
+  test('keeps as many files as `keep` allows, and changes no file of another program', async () => {
     const install = withExport({ keep: 2 });
     await install.listed(1);
     const others = ['nightly-notes.parquet', 'nightly-b-20261119T100000Z.parquet', 'leads.parquet'];
@@ -113,7 +113,7 @@ describe('an export by its name', () => {
     expect(filesOf(install)).toEqual([...others, ...kept].sort());
   });
 
-  test('keeps the one that it has just made, also after the clock was set back', async () => {
+  test('keeps the file that it has just written, even after the clock was set back', async () => {
     const install = withExport({ keep: 2 });
     await install.listed(1);
     await made(install);
@@ -129,7 +129,7 @@ describe('an export by its name', () => {
     ]);
   });
 
-  test('removes what its killed runs have left, and no other file', async () => {
+  test('removes the temporary files of its killed runs, and no other file', async () => {
     const install = withExport();
     await install.listed(1);
     mkdirSync(join(install.folder, 'out', '.nightly-20261119T100000Z.0123456789abcdef.tmp'), {
@@ -141,7 +141,7 @@ describe('an export by its name', () => {
     expect(filesOf(install)).toEqual([other, 'nightly-20261120T100000Z.parquet']);
   });
 
-  test('of new rows begins whole, then takes what came since and an hour before, and whole again for another place', async () => {
+  test('with rows: new, writes all rows first, then those since an hour before the last run, and all again for another place', async () => {
     const install = withExport({ rows: 'new', format: 'jsonl' });
     const ledger = await install.listed(1);
     install.clock.jump(2 * HOUR_MS);
@@ -160,7 +160,7 @@ describe('an export by its name', () => {
     expect(await made(install)).toMatch(/^2 rows/);
   });
 
-  test('gives its rows a later time than the run before, also after the clock was set back', async () => {
+  test('gives its rows a later time than the run before, even after the clock was set back', async () => {
     const install = withExport({ format: 'jsonl' });
     await install.listed(1);
     const times: string[] = [];
@@ -176,7 +176,7 @@ describe('an export by its name', () => {
     ]);
   });
 
-  test('of new rows is whole once more after a version whose rows bore no time', async () => {
+  test('with rows: new, writes all rows once after a version whose rows had no time', async () => {
     const install = withExport({ rows: 'new', format: 'jsonl' });
     await install.listed(1);
     await made(install);
@@ -189,7 +189,7 @@ describe('an export by its name', () => {
     expect(await made(install)).toMatch(/^0 rows/);
   });
 
-  test('is not made beside another run of it', async () => {
+  test('fails while another run of the same export is in progress', async () => {
     const install = withExport();
     await install.listed(1);
     await made(install);
@@ -211,7 +211,7 @@ describe('an export by its name', () => {
     [['export', '--name', 'nightly', 'leads.csv'], 2, 'the configuration determines what is exported'],
     [['export', '--name', 'nightly', '--since', '1d'], 2, 'the configuration determines what is exported'],
     [['export'], 2, 'Name a file or folder'],
-  ])('%j is told what is wrong', async (args, code, message) => {
+  ])('prints what is wrong with %j', async (args, code, message) => {
     const install = withExport();
     await install.listed(1);
     const said = await install.run(args);
@@ -220,7 +220,7 @@ describe('an export by its name', () => {
 });
 
 describe('an export that fails', () => {
-  test('is said with what to do, in status as well, until one is made', async () => {
+  test('is reported with the next step, in status as well, until a run succeeds', async () => {
     const install = withExport();
     await install.listed(1);
     writeFileSync(join(install.folder, 'out'), 'no folder');
@@ -239,7 +239,7 @@ describe('an export that fails', () => {
     expect((await install.run(['status'])).stdout).not.toContain('failed');
   });
 
-  test('at its lock, which somebody else may own, is said with where that is', async () => {
+  test('because another user owns its lock is reported with the path', async () => {
     const install = withExport();
     await install.listed(1);
     mkdirSync(join(install.folder, 'data', 'exports', 'nightly.lock'), { recursive: true });
@@ -248,7 +248,7 @@ describe('an export that fails', () => {
     expect(stderr).toMatch(/exports is not writable by leadsync \(SQLITE_CANTOPEN\)\.\nAllow the user/);
   });
 
-  test('into a folder that was there and is gone does not make it anew: it may be a mount point', async () => {
+  test('because its folder has vanished does not create it again, because it may be a mount point', async () => {
     const install = withExport();
     await install.listed(1);
     await made(install);
@@ -261,7 +261,7 @@ describe('an export that fails', () => {
 });
 
 describe('the daemon', () => {
-  test('makes an export at its interval, and once for all that it missed', async () => {
+  test('runs an export at its interval, and once for all the runs that it missed', async () => {
     const install = withExport();
     await install.listed(1);
     const first = scheduler(install);
@@ -279,7 +279,7 @@ describe('the daemon', () => {
     expect(second.events).toMatchObject([{ type: 'export-made', export: 'nightly', rows: 1 }]);
   });
 
-  test('makes an export that an operator requests before it is due, once', async () => {
+  test('runs an export that an operator requests before it is due, once', async () => {
     const install = withExport();
     await install.listed(1);
     const { events, pass, underway } = scheduler(install);
@@ -292,7 +292,7 @@ describe('the daemon', () => {
     expect(events.map(({ type }) => type)).toEqual(['export-made', 'export-made']);
   });
 
-  test('names an export as underway while it runs, so that no second run is requested', async () => {
+  test('reports an export as running, so that no second run is requested', async () => {
     const install = withExport();
     await install.listed(1);
     const { pass, rest, underway } = scheduler(install);
@@ -303,7 +303,7 @@ describe('the daemon', () => {
     expect(filesOf(install)).toHaveLength(1);
   });
 
-  test('forgets the request for an export that has left the configuration', async () => {
+  test('drops the request for an export that the configuration no longer has', async () => {
     const install = withExport({ every: undefined, at: '03:00', timezone: 'UTC' });
     await install.listed(1);
     const { pass, underway, configure } = scheduler(install);
@@ -316,7 +316,7 @@ describe('the daemon', () => {
     expect(existsSync(join(install.folder, 'out'))).toBe(false);
   });
 
-  test('waits for the hour of day, also after a run by hand', async () => {
+  test('waits for the configured time of day, even after a manual run', async () => {
     const { every: _, ...rest } = nightly;
     const install = new Install({
       exports: { nightly: { ...rest, at: '03:00', timezone: 'Europe/Berlin' } },
@@ -333,7 +333,7 @@ describe('the daemon', () => {
     expect(filesOf(install)).toHaveLength(2);
   });
 
-  test('does not put its first export off when the clock is set back before it', async () => {
+  test('does not delay its first export if the clock is set back before it', async () => {
     const { every: _, ...rest } = nightly;
     const install = new Install({ exports: { nightly: { ...rest, at: '03:00', timezone: 'UTC' } } });
     await install.listed(1);
@@ -345,7 +345,7 @@ describe('the daemon', () => {
     expect(filesOf(install)).toHaveLength(1);
   });
 
-  test('tries again with growing pauses, and at once when the configuration was mended', async () => {
+  test('tries again with growing pauses, and immediately after the configuration was corrected', async () => {
     const install = withExport();
     await install.listed(1);
     writeFileSync(join(install.folder, 'out'), 'no folder');
@@ -371,7 +371,7 @@ describe('the daemon', () => {
   test.each([
     ['made', 'out', 'export-made'],
     ['failed', undefined, 'export-failed'],
-  ])('makes none before it is due when it cannot be noted that one was %s', async (_, folder, type) => {
+  ])('runs no export before it is due if it cannot record that one was %s', async (_, folder, type) => {
     const install = withExport();
     await install.listed(1);
     if (!folder) writeFileSync(join(install.folder, 'out'), 'no folder');
@@ -381,7 +381,7 @@ describe('the daemon', () => {
     expect(events.map((event) => event.type)).toEqual([type]);
   });
 
-  test('cuts a run off when it stops, and leaves nothing behind', async () => {
+  test('aborts a run when it stops, and leaves no file behind', async () => {
     const install = withExport({ tables: ['all'] });
     await install.recorded(Array.from({ length: 30_000 }, (_, at) => aListedLead({ id: at + 1 }, at)));
     const { end, events } = scheduler(install);

@@ -29,13 +29,13 @@ async function erase(on: LedgerUnderTest, email = 'anna.mueller@example.com') {
   return on.ledger.erase(await on.ledger.findPerson({ kind: 'email', contact: email }), []);
 }
 
-/** Settles an attempt that began before anybody could know what is new. */
+/** Settles an attempt that began before the time of the increment. */
 async function settleLate(on: LedgerUnderTest) {
   const { ref } = await on.take('crm');
   await on.ledger.settle(ref, { outcomes: [delivered], startedAt: on.clock.in(-MINUTE), durationMs: MINUTE });
 }
 
-/** Attempts what the sink lets through, and fails, so many times. */
+/** Attempts the due deliveries of the sink `times` times, without success. */
 async function probe(on: LedgerUnderTest, times: number) {
   for (let time = 0; time < times; time += 1) {
     on.clock.jump(HOUR);
@@ -72,17 +72,17 @@ const CASES: readonly (readonly [string, Happening, Happening, Readonly<Record<s
     (on) => on.list([1, 2]),
     { leads: 1, lead_answers: 2 },
   ],
-  ['an element that came right', (on) => on.list([wrong(1)]), (on) => on.list([1]), { rejected_leads: 1 }],
+  ['an element that became valid', (on) => on.list([wrong(1)]), (on) => on.list([1]), { rejected_leads: 1 }],
   [
-    'an element that is wrong again',
+    'an element that is rejected again',
     (on) => on.list([wrong(1)]).then(() => on.list([1])),
     (on) => on.list([wrong(1)]),
     { rejected_leads: 1 },
   ],
-  ['a poll that ended', (on) => on.ledger.startPoll('main'), (on) => on.list([1]), { polls: 2 }],
-  ['a poll that runs', (on) => on.ledger.startPoll('main'), nothing, { polls: 1 }],
+  ['a poll that has ended', (on) => on.ledger.startPoll('main'), (on) => on.list([1]), { polls: 2 }],
+  ['a running poll', (on) => on.ledger.startPoll('main'), nothing, { polls: 1 }],
   [
-    'a delivery that waits',
+    'a pending delivery',
     (on) => on.list([1]),
     nothing,
     { deliveries: 1, v_speed_to_lead_all: 1, v_undelivered: 1 },
@@ -94,7 +94,7 @@ const CASES: readonly (readonly [string, Happening, Happening, Readonly<Record<s
     { deliveries: 1, attempts: 1, v_speed_to_lead: 1, v_speed_to_lead_all: 1, v_lead_timeline: 1 },
   ],
   [
-    'an attempt that failed like the one before',
+    'an attempt that failed as the one before did',
     (on) => on.list([1, 2, 3, 4]).then(() => probe(on, 5)),
     (on) => probe(on, 1),
     { attempts: 1 },
@@ -118,13 +118,13 @@ const CASES: readonly (readonly [string, Happening, Happening, Readonly<Record<s
     { rejected_leads: 1 },
   ],
   [
-    'a client who was keyed',
+    'a client who got a key',
     (on) => on.list([1]),
     (on) => on.ledger.computeClientKeys('a secret of some length'),
     { v_leads_no_pii: 1, v_clients: 1 },
   ],
   [
-    'a lead that arrived before the first poll ended, which makes it no backfill',
+    'a lead that arrived before the end of the first poll, which shows that it was not a backfill',
     async (on) => {
       await on.ledger.record(await on.ledger.startPoll('main'), [aListedLead({ id: 1 })]);
       await on.attemptAll('crm');
@@ -133,7 +133,7 @@ const CASES: readonly (readonly [string, Happening, Happening, Readonly<Record<s
     { v_speed_to_lead: 1, v_speed_to_lead_all: 1 },
   ],
   [
-    'what came after the clock was set back',
+    'what was recorded after the clock was set back',
     nothing,
     async (on) => {
       on.clock.setBack(5 * HOUR);
@@ -158,7 +158,7 @@ describe('an increment', () => {
       expect(carried.get(name), name).toBeGreaterThanOrEqual(rows);
   });
 
-  it('leaves out what settled before and has not changed', async () => {
+  it('leaves out rows that have not changed since', async () => {
     const disk = new SqliteFile();
     const on = await LedgerUnderTest.with(disk.open, aSink('crm'));
     await on.list([1]);

@@ -26,7 +26,7 @@ const TEXT_COLUMNS = [
   'all_details_one_liner',
 ] as const;
 
-test(`every field of a lead may be any of our own ${ownStrings.length} hostile strings ${CORPUS}: each sink holds it by its rule (CSV read by csv-parse, and ${READER})`, async () => {
+test(`every field of a lead may be any of our own ${ownStrings.length} hostile strings ${CORPUS}: each sink stores it by its rule (CSV read by csv-parse, and ${READER})`, async () => {
   const leads = hostileLeads(hostileStrings);
   const scene = await aScene('in-process', {
     config: { log: { format: 'json', level: 'trace' } },
@@ -52,7 +52,7 @@ test(`every field of a lead may be any of our own ${ownStrings.length} hostile s
   expectLogLines(daemon.stderr);
 });
 
-test(`a created_at or an id of each of them is set aside with its reason, keeps nobody else waiting and is kept as it came ${CORPUS}`, async () => {
+test(`an element with one of them as created_at or id is rejected with a reason, delays no other lead, and is stored as received ${CORPUS}`, async () => {
   const scene = await aScene('in-process', { stub: { leads: 3 } });
   const [lead] = hostileLeads(['plain'], 900_000);
   const raws = hostileStrings.flatMap((text, at) => [

@@ -62,7 +62,7 @@ const STRANGE: Readonly<Record<string, (id: number) => string>> = {
     JSON.stringify(JSON.parse(aLead({ id })), null, '\t\r\n').replaceAll('{', '\n{ '),
 };
 
-test('leads that keep the description arrive everywhere as they are, however strange', async () => {
+test('strange leads that match the description arrive unchanged at every sink', async () => {
   const scene = await aScene('bullmq');
   const leads = new Map(Object.values(STRANGE).map((make, at) => [at + 1, make(at + 1)]));
   for (const raw of leads.values()) scene.stub.addRaw(raw);
@@ -103,7 +103,7 @@ const SET_ASIDE: Readonly<Record<string, (id: number) => string>> = {
     leadWith(id, '"client_address":{"__proto__":{"friendly_address":"x"}}'),
 };
 
-test('what breaks the description keeps nobody waiting and is set aside with its reason, however strange', async () => {
+test('strange elements that do not match the description are rejected with a reason, and delay no lead', async () => {
   const scene = await aScene('in-process', { stub: { leads: 3, firstId: 1_000 } });
   for (const [at, make] of Object.values(SET_ASIDE).entries()) scene.stub.addRaw(make(at + 1));
   const { stdout, code } = await scene.run('sync');

@@ -258,7 +258,7 @@ describe('a ledger file in trouble', () => {
     await original.ledger.close();
     copyFileSync(file, `${file}.copy`);
     const copy = await LedgerUnderTest.with(sqliteStore(`${file}.copy`), 'crm');
-    // Nobody knows what was delivered since the copy was made.
+    // The copy does not know what was delivered after it was made.
     const deliveries = batch.deliveries.map((one) => ({ ...one, mayHaveArrived: true }));
     expect((await copy.take('crm')).batch).toEqual({ ...batch, deliveries });
     await copy.ledger.close();

@@ -1,14 +1,14 @@
 import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 
-// A thread that asks a server so many times a second, whether it answers or not: what a machine gone wild, or somebody of ill
-// will, does. Told 'on' and 'off'; answers 'off' with what came of it.
+// A thread that sends a server a fixed number of requests a second, whether it answers or not, as a broken machine or an attacker
+// does. The messages 'on' and 'off' start and stop it; it answers 'off' with the results.
 
-/** What is asked for, by turns. */
+/** The paths that it requests in turn. */
 const PATHS = ['/metrics', '/livez'];
 const CONNECTIONS = 200;
 const TICK_MS = 10;
-/** One connection of so many asks on and on without an answer. */
+/** One of this many connections sends requests without waiting for an answer. */
 const RUDE = 20;
 
 /** What the thread is given. */

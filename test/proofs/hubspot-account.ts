@@ -36,7 +36,7 @@ export class HubSpotAccount {
     this.#token = token;
   }
 
-  /** Returns an email address that nobody has, a new one for each word. */
+  /** Returns an unused email address, a different one for each word. */
   email(word: string): string {
     return `${this.run.replaceAll(' ', '-')}-${word}@example.com`;
   }

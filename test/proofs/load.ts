@@ -109,7 +109,7 @@ async function drainByTurns(bench: Bench, leads: number): Promise<Rates> {
     const trouble = part % 2 === 0;
     await Promise.all(['drop', 'warehouse'].map((sink) => command(trouble ? 'resume' : 'pause', sink)));
     const begun = receiver.arrivedMs.length;
-    // What came while the commands ran is nobody's part.
+    // Leads that arrived while the commands ran belong to no part.
     const end = begun + Math.ceil((from + leads - begun) / (PARTS - part + 1));
     if (end - begun < FEWEST)
       throw new ToolFailure('It was over before it could be measured: take more --leads.');

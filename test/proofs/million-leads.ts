@@ -77,7 +77,7 @@ async function probe(adminUrl: string, seen: Seen): Promise<void> {
     seen.unanswered = 0;
     seen.slowestMs = Math.max(seen.slowestMs, performance.now() - startMs);
   } catch {
-    // Before it listens and after it has closed nobody answers; a miss counts once it is answered again.
+    // Before leadsync listens and after it has closed, no request is answered. A miss counts only between two answers.
     if (seen.answered > 0) seen.unanswered += 1;
   }
 }

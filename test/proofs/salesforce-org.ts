@@ -40,7 +40,7 @@ export class SalesforceOrg {
     this.#access = access;
   }
 
-  /** Returns an email address that nobody has, a new one for each word. */
+  /** Returns an unused email address, a different one for each word. */
   email(word: string): string {
     return `${this.source}-${word}@example.com`;
   }

@@ -1,2 +1,2 @@
-/** A port on loopback where nobody listens: reserved (tcpmux), and not in use on any machine that runs tests. */
+/** A port on loopback without a listener: reserved (tcpmux), and not in use on any machine that runs tests. */
 export const closedPort = 1;

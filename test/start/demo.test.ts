@@ -6,7 +6,7 @@ import { until } from '../support/time/until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** As `npm run demo` starts it, in a folder of its own: somebody may run the demo in this checkout. */
+/** Starts the demo as `npm run demo` does, in a folder of its own, because the demo may be running in this checkout. */
 async function aDemo() {
   const folder = tempDir();
   const demo = spawn(process.execPath, ['scripts/bootstrap.mjs', 'scripts/demo.ts', '--leads', '3'], {
@@ -47,7 +47,7 @@ async function aDemo() {
   };
 }
 
-test('a second terminal reaches what the demo has started, and `status` afterwards says how to start it again', async () => {
+test('a second terminal reaches the leadsync of the demo, and `status` afterwards prints how to start it again', async () => {
   const demo = await aDemo();
   const check = demo.inAnotherTerminal('check');
   expect(check.said).not.toContain('FAILED');

@@ -10,7 +10,7 @@ import { until } from '../support/time/until.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const WORLD = ['scripts/bootstrap.mjs', 'scripts/world.ts'];
 
-/** As `npm run world` starts it, in a folder of its own: somebody may run a world in this checkout. */
+/** Starts the world as `npm run world` does, in a folder of its own, because a world may be running in this checkout. */
 function aWorld(...options: string[]) {
   const folder = tempDir();
   const env = { ...process.env, WORLD_DIR: folder };
@@ -48,7 +48,7 @@ function aWorld(...options: string[]) {
   };
 }
 
-test('everything fails by the timetable, alerts tell of it, and in the end each lead has arrived exactly once', async () => {
+test('everything fails by the timetable, alerts report it, and in the end each lead has arrived exactly once', async () => {
   const world = aWorld('--minutes', '3', '--speed', '20');
   const code = await world.ended;
   for (const { what } of TIMETABLE) expect(world.output()).toContain(`world    ${what}\n`);

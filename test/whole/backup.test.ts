@@ -39,7 +39,7 @@ function idsOf({ receiver }: Scene, after = 0): string[] {
   return ids.filter((id) => !id.includes('erased')).sort();
 }
 
-test('a restored backup delivers what came since under the ids that it had, and nobody who was erased', async () => {
+test('a restored backup delivers the leads since then under their earlier ids, and no erased person', async () => {
   const { scene, backup } = await aScenePastItsBackup();
   const before = scene.receiver.received.length;
   const since = idsOf(scene, LEADS).filter((id) => /:(?:6|7|8):/.test(id));

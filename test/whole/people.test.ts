@@ -91,7 +91,7 @@ test('a process that was killed while Slack answered does not post the lead agai
   expect(keys(slack)).toEqual([['C0PLUMB', 'main:1']]);
 });
 
-test('a channel that is gone stops its own leads alone, and the command that tests the sink says what is wrong', async () => {
+test('an archived channel stops only its own leads, and `test-sink` prints what is wrong', async () => {
   const slack = await aSlack();
   slack.channels['C0HEAT'] = 'is_archived';
   const { stub, start, run, pending } = await aHouse({
@@ -144,7 +144,7 @@ test('each lead is sent by email, with the same id when it is sent again', async
   const [, first, repeat, ...others] = mail.stored.map(({ mail: { messageId } }) => messageId);
   expect(others).toEqual([]);
   expect(repeat).toBe(first);
-  // Nobody can take an email back, and the certificate of an erasure says so.
+  // An email cannot be taken back, and the certificate of an erasure says so.
   const erased = await run('erase', 'anna.mueller@example.com', '--yes', '--json');
   expect(erased.stdout).toContain('It received 1 lead, and leadsync cannot delete there.');
 });

@@ -276,7 +276,7 @@ export function mappingContract(store: () => OpenLedger): void {
   });
 
   describe('a mapping that fails', () => {
-    it('makes its lead dead, which nobody sent', async () => {
+    it('makes its lead dead, without a request', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const { ref } = await on.take('crm');
@@ -289,7 +289,7 @@ export function mappingContract(store: () => OpenLedger): void {
       expect(rows.filter(({ event }) => event === 'erased')).toEqual([]);
     });
 
-    it('ends no hold, and is no success of the destination', async () => {
+    it('ends no hold, and does not count as a success of the destination', async () => {
       const on = await aHeldSink(store());
       const { ref } = await on.take('crm');
       const settled = await on.settle(ref, failed);

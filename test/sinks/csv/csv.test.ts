@@ -35,7 +35,7 @@ const failure = (work: Promise<unknown>) =>
   );
 
 describe('a file', () => {
-  test('is named after its batch, and has the documented columns and line ends', async () => {
+  test('is named after its batch, and has the documented columns and line endings', async () => {
     const directory = tempDir();
     await openCsv({ directory }).deliver(aBatch(1), NEVER);
     expect(readdirSync(directory)).toEqual([NAME]);
@@ -53,20 +53,20 @@ describe('a file', () => {
     );
   });
 
-  test('begins with a byte-order mark when that is asked for', async () => {
+  test('begins with a byte-order mark if it is configured', async () => {
     const directory = tempDir();
     await openCsv({ directory, bom: true }).deliver(aBatch(1), NEVER);
     expect(readFileSync(join(directory, NAME)).subarray(0, 3)).toEqual(Buffer.from([0xef, 0xbb, 0xbf]));
   });
 
-  test('is not readable for everybody', async () => {
+  test('is not readable for other users', async () => {
     const directory = join(tempDir(), 'new', 'drop');
     await openCsv({ directory }).deliver(aBatch(1), NEVER);
     expect(statSync(join(directory, NAME)).mode & 0o007).toBe(0);
     expect(statSync(directory).mode & 0o007).toBe(0);
   });
 
-  test('that is there with the same content is left alone', async () => {
+  test('that exists with the same content is not written again', async () => {
     const directory = tempDir();
     await openCsv({ directory }).deliver(aBatch(2), NEVER);
     const before = statSync(join(directory, NAME));
@@ -82,7 +82,7 @@ describe('a file', () => {
     expect(parse(readFileSync(join(directory, NAME)), { columns: true })).toHaveLength(2);
   });
 
-  test('is never seen in part by a reader that looks all the time', async () => {
+  test('is never visible in part to a reader that reads repeatedly', async () => {
     const directory = tempDir();
     const seen = new Set<number>();
     const look = () => {
@@ -119,7 +119,7 @@ describe('a file', () => {
 
 describe('a slow disk', () => {
   test.each(['sync', 'close'] as const)(
-    'on which the lease of the attempt ends in the %s of a file shows no file',
+    'on which the lease of the attempt ends in the %s of a file leaves no visible file',
     async (step) => {
       const directory = tempDir();
       let isOver = false;
@@ -164,7 +164,7 @@ describe('a broken disk', () => {
   }
 
   test.each(broken)(
-    'that is %s leaves nothing visible, is named with %s, and is gone on with',
+    'that is %s leaves no visible file, is reported with %s, and delays no later attempt',
     async (_, code, how) => {
       const directory = tempDir();
       const faulty = { ...disk };
@@ -181,7 +181,7 @@ describe('a broken disk', () => {
     },
   );
 
-  test('that loses the folder sync has not delivered; the repeat syncs the same file', async () => {
+  test('that fails to sync the folder delivers nothing; the repeat syncs the same file', async () => {
     const directory = tempDir();
     const synced: string[] = [];
     const fails = failing('EIO') as Files['syncFolder'];
@@ -195,7 +195,7 @@ describe('a broken disk', () => {
     expect(readdirSync(directory)).toEqual([NAME]);
   });
 
-  test('that takes too long is given up on', async () => {
+  test('that takes too long ends the attempt at its deadline', async () => {
     const directory = tempDir();
     const sink = openCsv(
       { directory },
@@ -208,7 +208,7 @@ describe('a broken disk', () => {
 });
 
 describe('the folder', () => {
-  test('that vanishes is not made anew, for it may be a mount point', async () => {
+  test('that vanishes is not created again, because it may be a mount point', async () => {
     const directory = join(tempDir(), 'drop');
     const sink = openCsv({ directory });
     await sink.deliver(aBatch(1), NEVER);
@@ -229,25 +229,28 @@ describe('the folder', () => {
       /is beneath a file|its parent is not a folder/,
     ],
     [
-      'where the file system takes none',
+      'where the file system has no folders',
       () => '/proc/x/drop',
       /cannot be created: .* does not allow a folder there/,
     ],
-  ])('that cannot be made %s is never said to be gone, and fails its check', async (_, where, words) => {
-    const folder = tempDir();
-    const directory = where(folder);
-    if (directory.startsWith('/proc') && !existsSync('/proc/self'))
-      return void process.stderr.write('There is no /proc here: not tested.\n');
-    writeFileSync(join(folder, 'file'), '');
-    const sink = openCsv({ directory });
-    for (const work of [() => sink.check(NEVER), () => sink.deliver(aBatch(1), NEVER)]) {
-      const { message } = await failure(work());
-      expect(message).toMatch(words);
-      expect(message).toContain(`The folder ${directory} `);
-    }
-  });
+  ])(
+    'that cannot be created %s is not reported as vanished, and fails its check',
+    async (_, where, words) => {
+      const folder = tempDir();
+      const directory = where(folder);
+      if (directory.startsWith('/proc') && !existsSync('/proc/self'))
+        return void process.stderr.write('There is no /proc here: not tested.\n');
+      writeFileSync(join(folder, 'file'), '');
+      const sink = openCsv({ directory });
+      for (const work of [() => sink.check(NEVER), () => sink.deliver(aBatch(1), NEVER)]) {
+        const { message } = await failure(work());
+        expect(message).toMatch(words);
+        expect(message).toContain(`The folder ${directory} `);
+      }
+    },
+  );
 
-  test('that cannot be made, because the one above must not be written to, fails its check with that', async () => {
+  test('that cannot be created because its parent is not writable fails its check with that reason', async () => {
     const above = tempDir();
     const probeFolder = (path: string) => (path === above ? failing('EACCES')() : disk.probeFolder(path));
     const sink = openCsv({ directory: join(above, 'drop') }, { ...disk, probeFolder });
@@ -256,13 +259,13 @@ describe('the folder', () => {
     );
   });
 
-  test('is not made by a check', async () => {
+  test('is not created by a check', async () => {
     const directory = join(tempDir(), 'not', 'there');
     await openCsv({ directory }).check(NEVER);
     expect(existsSync(directory)).toBe(false);
   });
 
-  test('that must not be written to fails its check', async () => {
+  test('that is not writable fails its check', async () => {
     const directory = tempDir();
     const error = await failure(
       openCsv({ directory }, { ...disk, probeFolder: failing('EACCES') }).check(NEVER),
@@ -270,7 +273,7 @@ describe('the folder', () => {
     expect(error.message).toBe(`The folder ${directory} is not writable by leadsync (EACCES).`);
   });
 
-  test('loses the temporary files of attempts that were killed, and no others', async () => {
+  test('is cleared of the temporary files of killed attempts, and of no others', async () => {
     const directory = tempDir();
     const old = new Date(Date.now() - 2 * 60_000);
     const other = 'leads-20261120T100001.000Z-b0000000000000002.csv';
@@ -287,13 +290,13 @@ describe('the folder', () => {
     expect(readdirSync(directory).sort()).toEqual([names.young, names.foreign, NAME, names.file].sort());
   });
 
-  test('is read back without the named pipe that somebody put there', async () => {
+  test('is read back without a named pipe in it', async () => {
     const directory = tempDir();
     const sink = openCsv({ directory });
     await sink.deliver(aBatch([aDelivery({ id: 'drop:main:1:1:cafe', leadId: 1n })]), NEVER);
     const pipe = join(directory, 'leads-0.csv');
     execFileSync('mkfifo', [pipe]);
-    // It writes the lead again to whoever opens the pipe: a sink that does fails the test, and does not hang it.
+    // Writes the lead to the pipe once a reader opens it, so that a sink that opens it fails the test instead of hanging it.
     const writer = spawn('sh', ['-c', 'cat "$0" > "$1"', join(directory, NAME), pipe]);
     onTestFinished(() => void writer.kill());
     const held = [];
@@ -302,7 +305,7 @@ describe('the folder', () => {
   });
 });
 
-test('the query of the README reads files in DuckDB whatever their times look like, and changes no text', async () => {
+test('the query of the README reads files with any form of times in DuckDB, and changes no text', async () => {
   const directory = tempDir();
   const sink = openCsv({ directory });
   const times = ['2026-11-20T10:00:00.000Z', 'at noon', '2026-11-20T10:00:00+11:00'];

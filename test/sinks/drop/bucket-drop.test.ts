@@ -57,7 +57,7 @@ describe('an object', () => {
     ]);
   });
 
-  test('that has the same content already is left alone, even when two attempts send it at once', async () => {
+  test('that already has the same content is not written again, even if two attempts send it at the same time', async () => {
     const storage = await anAnsweringStorage();
     const sink = openInBucket('csv', storage);
     await Promise.all([
@@ -81,7 +81,7 @@ describe('an object', () => {
     expect(storage.objects.get(KEY)?.equals(whole)).toBe(true);
   });
 
-  test('that is there and must not be read is replaced', async () => {
+  test('that exists and may not be read is replaced', async () => {
     const storage = await anAnsweringStorage((asked) =>
       isObject(asked) ? [403, code('AccessDenied')] : undefined,
     );
@@ -90,7 +90,7 @@ describe('an object', () => {
     expect(storage.objects.get(KEY)?.equals(whole)).toBe(true);
   });
 
-  test('is not replaced once the lease of the attempt is over', async () => {
+  test('is not replaced after the lease of the attempt has ended', async () => {
     const storage = await anAnsweringStorage();
     storage.objects.set(KEY, Buffer.from('other'));
     let looks = 0;
@@ -108,7 +108,7 @@ describe('an object', () => {
     ['NotImplemented', [501, code('NotImplemented')]],
     ['InvalidArgument', [400, code('InvalidArgument')]],
   ])(
-    'arrives at a service that answers %s to If-None-Match, and is sent without it from then on',
+    'arrives at a service that answers %s to If-None-Match, and later ones are sent without it',
     async (_, answer) => {
       const storage = await anAnsweringStorage((asked) =>
         asked.headers['if-none-match'] === undefined ? undefined : answer,
@@ -135,10 +135,16 @@ describe('a failure', () => {
     ['a conflict', [409, code('ConditionalRequestConflict')], 'another request', 'another program', 409],
     ['a file that is too large', [400, code('EntityTooLarge')], 'of this size', '`batch.max`', 400],
     ['a web server', [200, 'canary-page'], 'does not answer like a storage service', '`endpoint`', undefined],
-    ['a request that nobody knows', [501, code('NotImplemented')], 'not support', '`checksums: false`', 501],
+    [
+      'a request that the service does not support',
+      [501, code('NotImplemented')],
+      'not support',
+      '`checksums: false`',
+      501,
+    ],
   ];
 
-  test.each(answers)('of %s is told with what to do, and nothing of the answer', async (...row) => {
+  test.each(answers)('of %s is reported with the next step, and no text of the answer', async (...row) => {
     const [, answer, message, hint, httpStatus] = row;
     const storage = await anAnsweringStorage((asked) => (isPut(asked) ? answer : undefined));
     const failure = await failureOf(openInBucket('csv', storage).deliver(aBatch(2), NEVER));
@@ -162,7 +168,7 @@ describe('a failure', () => {
     ['cut', 2],
     ['done and cut', 1],
   ])(
-    'of the connection (%s) is told; the next attempt stores the object or finds it',
+    'of the connection (%s) is reported; the next attempt stores the object or finds it',
     async (answer, stored) => {
       let isBroken = true;
       const storage = await anAnsweringStorage((asked) => (isPut(asked) && isBroken ? answer : undefined));
@@ -194,7 +200,7 @@ describe('a failure', () => {
     });
   });
 
-  test('before anything was sent is told as such', async () => {
+  test('before anything was sent is reported as such', async () => {
     const storage = await anAnsweringStorage();
     const { access_key_id: _, secret_access_key: __, endpoint: ___, ...options } = storage.options;
     const failure = await failureOf(openInBucket('csv', { options }).deliver(aBatch(2), NEVER));
@@ -254,7 +260,7 @@ describe('the stored leads', () => {
     return storage;
   }
 
-  test('are those of the files of leads under the prefix, each with its address', async () => {
+  test('are those in the files of leads under the prefix, each with its address', async () => {
     const storage = await storageWith([
       `${PREFIX}test-20261120T100000.000Z.csv.test`,
       `${PREFIX}other.csv`,
@@ -272,7 +278,7 @@ describe('the stored leads', () => {
     ]);
   });
 
-  test('are read over every page of the listing, one object at a time, without those that have gone', async () => {
+  test('are read from every page of the listing, one object at a time, without objects that have vanished', async () => {
     const keys = [1, 2, 3].map((at) => `${PREFIX}leads-${at}.csv`);
     const pageOf = ({ query }: Asked): Answer => {
       const at = Number(query.get('continuation-token') ?? 0);
@@ -296,12 +302,12 @@ describe('the stored leads', () => {
   test.each<[string, Answer, string]>([
     ['an archived object', [403, code('InvalidObjectState')], 'in an archive'],
     ['a refused listing', [403, code('AccessDenied')], 'refuses access'],
-  ])('cannot be told with %s', async (_, answer, message) => {
+  ])('cannot be read with %s', async (_, answer, message) => {
     const storage = await storageWith([], (asked) => (asked.method === 'GET' ? answer : undefined));
     expect((await failureOf(storedIn(openInBucket('csv', storage)))).message).toContain(message);
   });
 
-  test('cannot be told with a file that is none of ours, which is named', async () => {
+  test('cannot be read with a file of another program, which the error names', async () => {
     const storage = await anAnsweringStorage();
     const key = `${PREFIX}day=2026-11-20/leads-1.parquet`;
     storage.objects.set(key, Buffer.from('not parquet'));

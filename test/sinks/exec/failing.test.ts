@@ -289,7 +289,7 @@ describe('a lead that the program does not take, and that always comes alone', (
     for (let at = 0; at < 5; at += 1) expect(await kindOf(sink, 7)).toBe('unavailable');
     expect(await kindOf(sink, 1)).toBe('delivered');
     expect(await kindOf(sink, 7)).toBe('refused');
-    // Whoever retries it gets the same chances again.
+    // A retry gets the same number of chances again.
     expect(await kindOf(sink, 7)).toBe('unavailable');
   });
 

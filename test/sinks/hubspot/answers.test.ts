@@ -45,7 +45,7 @@ const FATES: Readonly<Record<DocumentedAnswer['outcome'], Fates>> = {
   delivered: ['delivered', 'delivered'],
   mixed: ['refused', 'delivered'],
   refused: ['refused', 'refused'],
-  // Only the creation of a contact can find the record that exists; elsewhere, somebody made it in this moment.
+  // Only the creation of a contact can find the record that exists; elsewhere, another program has just created it.
   existing: ['unavailable', 'unavailable'],
   unavailable: ['unavailable', 'unavailable'],
 };

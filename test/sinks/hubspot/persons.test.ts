@@ -39,7 +39,7 @@ describe('persons and enquiries', () => {
     },
   );
 
-  test('two batches of a sink at once make the contact of a person once, and HubSpot never has to refuse a second', async () => {
+  test('two simultaneous batches of a sink create the contact of a person once, without a conflict at HubSpot', async () => {
     const { stub, open } = await anAccount();
     const sink = open();
     const batches = [[enquiry(1)], [enquiry(2), enquiry(3, { client_email: 'bert@example.com' })]];
@@ -53,7 +53,7 @@ describe('persons and enquiries', () => {
   });
 
   test.each(['deal', 'lead'] as const)(
-    'the same lead at once from two processes is one contact and one %s',
+    'the same lead from two processes at the same time is one contact and one %s',
     async (object) => {
       const { stub, open } = await anAccount({ options: { object } });
       const attempts = Array.from({ length: 4 }, () => outcomesOf(open(), [enquiry(1)]));
@@ -98,7 +98,7 @@ describe('persons and enquiries', () => {
     },
   );
 
-  test('a contact that is merged between reading and updating is updated by the next attempt', async () => {
+  test('the next attempt updates a contact that is merged between reading and updating', async () => {
     const { stub, open } = await anAccount(
       { options: { overwrite: 'always' } },
       { updateNamesMerged: false },
@@ -114,7 +114,7 @@ describe('persons and enquiries', () => {
     expect(heldBy(stub)).toEqual([{ email: 'other@example.com', deals: ['main:2', 'main:1', 'main:3'] }]);
   });
 
-  test('a contact that somebody makes between reading and creating gets the enquiry', async () => {
+  test('a contact that a user creates between reading and creating gets the enquiry', async () => {
     const { stub, open } = await anAccount();
     const made = { email: 'anna@example.com', firstname: 'Ann', lifecyclestage: 'customer' };
     const meanwhile = onceAfter(stub, 'contacts/batch/read', () => stub.addRecord('contacts', made));
@@ -127,7 +127,7 @@ describe('persons and enquiries', () => {
     });
   });
 
-  test('a lead without an email address goes by its key', async () => {
+  test('a lead without an email address is found by its key', async () => {
     const { stub, open } = await anAccount();
     const lead = enquiry(1, { client_email: null });
     expect(await outcomesOf(open(), [lead, enquiry(2, { client_email: '' })])).toEqual([
@@ -145,29 +145,32 @@ describe('persons and enquiries', () => {
     ['that HubSpot refuses', 'anna@example.con'],
     ['of a person whom HubSpot erased', 'gone@example.com'],
     ['that an administrator does not allow', 'anna@rival.example.com'],
-  ])('an email address %s is dropped, kept as typed, and the operator is told', async (_, client_email) => {
-    const { stub, open } = await anAccount();
-    await fetch(`${stub.url}/crm/v3/objects/contacts/gdpr-delete`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${stub.token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ objectId: 'gone@example.com', idProperty: 'email' }),
-    });
-    stub.setRule('contacts', 'email', (email) => !email.includes('rival'));
-    const leads = [enquiry(1, { client_email }), enquiry(2)];
-    for (const [first, second] of [await outcomesOf(open(), leads), await outcomesOf(open(), leads)])
-      expect([first, second]).toEqual([
-        expect.objectContaining({
-          kind: 'delivered',
-          remark: expect.stringMatching(/^HubSpot does not accept the email address/),
-        }),
-        DELIVERED,
+  ])(
+    'an email address %s is left out, kept as typed in another property, and reported to the operator',
+    async (_, client_email) => {
+      const { stub, open } = await anAccount();
+      await fetch(`${stub.url}/crm/v3/objects/contacts/gdpr-delete`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${stub.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ objectId: 'gone@example.com', idProperty: 'email' }),
+      });
+      stub.setRule('contacts', 'email', (email) => !email.includes('rival'));
+      const leads = [enquiry(1, { client_email }), enquiry(2)];
+      for (const [first, second] of [await outcomesOf(open(), leads), await outcomesOf(open(), leads)])
+        expect([first, second]).toEqual([
+          expect.objectContaining({
+            kind: 'delivered',
+            remark: expect.stringMatching(/^HubSpot does not accept the email address/),
+          }),
+          DELIVERED,
+        ]);
+      expect(heldBy(stub)).toEqual([
+        { email: 'anna@example.com', deals: ['main:2'] },
+        { email: undefined, deals: ['main:1'] },
       ]);
-    expect(heldBy(stub)).toEqual([
-      { email: 'anna@example.com', deals: ['main:2'] },
-      { email: undefined, deals: ['main:1'] },
-    ]);
-    expect(stub.records.contacts[1]?.properties['leadsync_email_as_typed']).toBe(client_email);
-  });
+      expect(stub.records.contacts[1]?.properties['leadsync_email_as_typed']).toBe(client_email);
+    },
+  );
 });
 
 describe('what people wrote', () => {
@@ -175,7 +178,7 @@ describe('what people wrote', () => {
     ['never', { firstname: 'Ann', lastname: undefined, phone: '1' }],
     ['empty', { firstname: 'Ann', lastname: 'Müller', phone: '1' }],
     ['always', { firstname: 'Anna', lastname: 'Müller', phone: '+4915123456789' }],
-  ] as const)('with overwrite: %s, a known contact gets no more than that', async (overwrite, expected) => {
+  ] as const)('overwrite: %s decides what a known contact gets', async (overwrite, expected) => {
     const { stub, open } = await anAccount({ options: { overwrite } });
     stub.addRecord('contacts', { email: 'anna@example.com', firstname: 'Ann', phone: '1' });
     expect(await outcomesOf(open(), [enquiry(1)])).toEqual([DELIVERED]);
@@ -187,23 +190,18 @@ describe('what people wrote', () => {
     ['never', { description: undefined, dealname: 'Anna, urgent' }],
     ['empty', { description: 'new', dealname: 'Anna, urgent' }],
     ['always', { description: 'new', dealname: 'House Cleaning: Anna Müller' }],
-  ] as const)(
-    'with overwrite: %s, an update changes no more of its deal than that',
-    async (overwrite, expected) => {
-      const { stub, open } = await anAccount({
-        options: { overwrite },
-        fields: { 'deal.description': 'delivery.event == "updated" ? "new" : ""' },
-      });
-      await outcomesOf(open(), [enquiry(1)]);
-      const [deal] = stub.records.deals;
-      stub.editRecord('deals', deal?.id ?? '', { dealname: 'Anna, urgent', dealstage: 'contractsent' });
-      expect(await outcomesOf(open(), [{ ...enquiry(1), version: 2, event: 'updated' }])).toEqual([
-        DELIVERED,
-      ]);
-      const { dealname, description, dealstage } = stub.records.deals[0]?.properties ?? {};
-      expect({ dealname, description, dealstage }).toEqual({ ...expected, dealstage: 'contractsent' });
-    },
-  );
+  ] as const)('overwrite: %s decides what an update changes in its deal', async (overwrite, expected) => {
+    const { stub, open } = await anAccount({
+      options: { overwrite },
+      fields: { 'deal.description': 'delivery.event == "updated" ? "new" : ""' },
+    });
+    await outcomesOf(open(), [enquiry(1)]);
+    const [deal] = stub.records.deals;
+    stub.editRecord('deals', deal?.id ?? '', { dealname: 'Anna, urgent', dealstage: 'contractsent' });
+    expect(await outcomesOf(open(), [{ ...enquiry(1), version: 2, event: 'updated' }])).toEqual([DELIVERED]);
+    const { dealname, description, dealstage } = stub.records.deals[0]?.properties ?? {};
+    expect({ dealname, description, dealstage }).toEqual({ ...expected, dealstage: 'contractsent' });
+  });
 
   test.each([
     { lifecycleBackward: 'ignored', overwrite: 'always' },
@@ -220,7 +218,7 @@ describe('what people wrote', () => {
   );
 
   test.each(['never', 'empty', 'always'] as const)(
-    'a restored ledger that delivers a lead anew leaves the deal as people left it (overwrite: %s)',
+    'a restored ledger that delivers a lead again does not change the deal that users edited (overwrite: %s)',
     async (overwrite) => {
       const { stub, open } = await anAccount({ options: { overwrite } });
       await outcomesOf(open(), [enquiry(1)]);
@@ -234,7 +232,7 @@ describe('what people wrote', () => {
   );
 
   test.each(['created', 'updated', 'replay'] as const)(
-    'a contact whose address somebody corrected is still the contact of its lead (%s)',
+    'a contact whose address a user corrected is still the contact of its lead (%s)',
     async (how) => {
       const { stub, open } = await anAccount({ options: { overwrite: 'always' } });
       const leads = [enquiry(1), enquiry(2)];
@@ -248,7 +246,7 @@ describe('what people wrote', () => {
     },
   );
 
-  test('a lead that never got its deal finds its contact by the key, if somebody corrected the address', async () => {
+  test('a lead whose deal was not created finds its contact by the key if a user corrected the address', async () => {
     const { stub, open } = await anAccount();
     stub.misbehave({ answer: 'internal-error', at: 'deals/batch/upsert' });
     expect(await outcomesOf(open(), [enquiry(1)])).toMatchObject([{ kind: 'unavailable' }]);
@@ -259,7 +257,7 @@ describe('what people wrote', () => {
     expect(heldBy(stub)).toEqual([{ email: 'anna.mueller@example.com', deals: ['main:1'] }]);
   });
 
-  test('a contact without an address gets the one that a lead has later', async () => {
+  test('a contact without an address gets that of a later content of its lead', async () => {
     const { stub, open } = await anAccount();
     await outcomesOf(open(), [enquiry(1, { client_email: 'none' })]);
     const later = { ...enquiry(1), version: 2, event: 'updated' } as const;
@@ -267,7 +265,7 @@ describe('what people wrote', () => {
     expect(heldBy(stub)).toEqual([{ email: 'anna@example.com', deals: ['main:1'] }]);
   });
 
-  test('a deal that somebody deleted is not made again by an update, but by a replay', async () => {
+  test('a replay creates a deal again that a user deleted, and an update does not', async () => {
     const { stub, open } = await anAccount();
     await outcomesOf(open(), [enquiry(1)]);
     stub.deleteRecord('deals', stub.records.deals[0]?.id ?? '');
@@ -281,7 +279,7 @@ describe('what people wrote', () => {
   });
 
   test.each(['deal', 'none'] as const)(
-    'a contact that somebody deleted is not made again by an update (object: %s)',
+    'an update does not create a contact again that a user deleted (object: %s)',
     async (object) => {
       const { stub, open } = await anAccount({ options: { object } });
       await outcomesOf(open(), [enquiry(1)]);
@@ -372,7 +370,7 @@ describe('erasing a person', () => {
     });
   });
 
-  test('of an account without the property of the key reaches nobody, and says so', async () => {
+  test('fails with the reason if the account does not have the property of the key', async () => {
     const { stub, open } = await anAccount();
     await outcomesOf(open(), [enquiry(1)]);
     stub.deleteProperty('deals', 'leadsync_key');

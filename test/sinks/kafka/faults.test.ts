@@ -91,7 +91,7 @@ describe('records', () => {
     expect(stub.stored.map(({ key }) => key)).toEqual(['main:1', 'main:2']);
   });
 
-  test('after a change of leaders, the next attempt asks who leads', async () => {
+  test('after a change of leaders, the next attempt requests the new leaders', async () => {
     const stub = await startStub();
     const sink = open(stub);
     await deliver(sink);
@@ -105,7 +105,7 @@ describe('records', () => {
     expect(stub.stored).toHaveLength(60);
   });
 
-  test('a partition without a leader holds up no other', async () => {
+  test('a partition without a leader delays no other', async () => {
     const stub = await startStub();
     stub.topics.set('leads', { partitions: 3, leaderless: [2] });
     const outcomes = await deliver(open(stub));
@@ -139,7 +139,7 @@ describe('records', () => {
     expect(error.toOutcome().unsent).toBe(false);
   });
 
-  test('an answer that came while the process was too busy to read it counts, though the deadline has passed since', async () => {
+  test('an answer that arrived while the process was too busy to read it counts, although the deadline has passed', async () => {
     const stub = await startStub();
     const timeoutMs = 2_000;
     stub.answerProduce((_, partition) => {
@@ -162,7 +162,7 @@ describe('records', () => {
     expect(mayHaveArrived((await failureOf(deliver(open(stub)))).toOutcome())).toBe(false);
   });
 
-  test('an answer that leaves out a partition is no answer for its records, and one for the others', async () => {
+  test('an answer that leaves out a partition counts only for the records of the others', async () => {
     const stub = await startStub();
     stub.answerProduce('half');
     const outcomes = await deliver(open(stub));
@@ -175,7 +175,7 @@ describe('records', () => {
     }
   });
 
-  test('a broker that asks for a pause gets nothing before it is over', async () => {
+  test('a broker that asks for a pause gets no request before its end', async () => {
     const clock = new HeldClock();
     const stub = await startStub();
     const sink = open(stub, {}, { clock, timeoutMs: 15_000 });
@@ -206,7 +206,7 @@ describe('records', () => {
     expect((await failed).message).toBe(`${stub.address} closed the connection.`);
   });
 
-  test('the next broker is asked if one cannot be reached', async () => {
+  test('the sink asks the next broker if one cannot be reached', async () => {
     const stub = await startStub();
     const brokers = `127.0.0.1:${closedPort},${stub.address}`;
     expect((await deliver(open({ address: brokers }))).every(({ kind }) => kind === 'delivered')).toBe(true);
@@ -216,7 +216,7 @@ describe('records', () => {
     );
   });
 
-  test('a broker that names an address where nobody is, is told apart', async () => {
+  test('the error for a broker that names an unreachable address says so', async () => {
     const stub = await startStub();
     stub.advertised = { host: '127.0.0.1', port: closedPort };
     const error = await failureOf(open(stub).check(NEVER));
@@ -232,7 +232,7 @@ describe('the topic', () => {
       /Create it \(kafka-topics\.sh --create --topic leads\), or set `create: true`/,
     ],
     ['TOPIC_AUTHORIZATION_FAILED', /kafka-acls\.sh --add --allow-principal User:ANONYMOUS --operation Write/],
-  ])('%s is told with what to do, and nothing is sent', async (code, hint) => {
+  ])('%s is reported with the next step, and nothing is sent', async (code, hint) => {
     const stub = await startStub();
     stub.topics.set('leads', { partitions: 3, code });
     for (const error of [await failureOf(open(stub).check(NEVER)), await failureOf(deliver(open(stub)))]) {
@@ -243,14 +243,14 @@ describe('the topic', () => {
     expect(stub.requests).not.toContain('Produce');
   });
 
-  test('a topic that is missing for one lead holds up no other', async () => {
+  test('a topic that is missing for one lead delays no other', async () => {
     const stub = await startStub();
     const elsewhere = aDelivery({ leadId: 99n, perLead: new Map([['topic_by', 'elsewhere']]) });
     const outcomes = await deliver(open(stub), [elsewhere, ...leads(3)]);
     expect(outcomes.map(({ kind }) => kind)).toEqual(['unavailable', 'delivered', 'delivered', 'delivered']);
   });
 
-  test('`create` makes a missing topic, once; a check only asks whether that would work', async () => {
+  test('`create` creates a missing topic, once; a check only verifies that this would work', async () => {
     const stub = await startStub();
     stub.topics.clear();
     const sink = open(stub, { create: true, partitions: 7 });
@@ -262,7 +262,7 @@ describe('the topic', () => {
     expect(stub.faults).toEqual([]);
   });
 
-  test('a topic that leadsync may not create is told', async () => {
+  test('a topic that leadsync may not create is reported', async () => {
     const stub = await startStub();
     stub.topics.clear();
     stub.createCode = 'CLUSTER_AUTHORIZATION_FAILED';

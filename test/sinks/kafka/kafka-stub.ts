@@ -227,7 +227,7 @@ function answer(name: (typeof APIS)[keyof typeof APIS][0], exchange: Exchange): 
     case 'Fetch':
       throw new Error('a consumer');
     default:
-      if (!exchange.session) throw new Error('a login that nobody asked for');
+      if (!exchange.session) throw new Error('a login that was not requested');
       exchange.session.answer(name, exchange.reader, exchange.writer, exchange.version);
       return true;
   }

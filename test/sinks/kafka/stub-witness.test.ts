@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { findKcat } from '../../support/servers/kafka-broker.ts';
 import { startKafkaStub } from './kafka-stub.ts';
 
-// What the stub says has to be understood by a producer that nobody here wrote, and what that producer says by the stub.
+// The stub and an independent producer have to understand each other.
 test.each(['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const)(
   'kcat logs in to the stub with %s and writes a record',
   async (mechanism) => {

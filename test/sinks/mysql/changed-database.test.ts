@@ -16,10 +16,10 @@ const failure = (work: Promise<unknown>) =>
 /** The statement in a hint. */
 const statementIn = ({ hint }: SinkUnavailable) => hint.slice(hint.search(/ALTER|GRANT|RENAME|CREATE/));
 
-describe('a table that is not as leadsync made it', () => {
+describe('a table that differs from what leadsync creates', () => {
   const delivered = async () => expect(kinds(await deliver(open(), lead(1)))).toEqual(['delivered']);
 
-  test('because somebody else made it stays untouched, and the message has the statement', async () => {
+  test('because another program created it is not changed, and the message has the statement', async () => {
     await database.query('CREATE TABLE leads (id int PRIMARY KEY, name text)');
     const error = await failure(deliver(open(), lead(1)));
     expect(error.message).toBe(`\`${database.name}\`.\`leads\` is a table that leadsync did not create.`);
@@ -56,7 +56,7 @@ describe('a table that is not as leadsync made it', () => {
   });
 
   test.each(['leads', 'lead_answers'])(
-    'and of which somebody drops the key of %s while leads flow, gets no row twice',
+    'because a user drops the key of %s between attempts gets no row twice',
     async (table) => {
       const sink = open();
       await deliver(sink, lead(1));
@@ -69,7 +69,7 @@ describe('a table that is not as leadsync made it', () => {
     },
   );
 
-  test('because it was dropped comes back with the attempt after the next', async () => {
+  test('because it was dropped is created by the attempt after the next', async () => {
     const sink = open();
     await deliver(sink, lead(1));
     await database.query('DROP TABLE lead_answers');
@@ -80,7 +80,7 @@ describe('a table that is not as leadsync made it', () => {
 
 describe('rights', () => {
   test.each(['INSERT', 'UPDATE', 'DELETE', 'SELECT'])(
-    'without that to %s, check and delivery say so with the GRANT, which is sufficient',
+    'without the right to %s, check and delivery report the GRANT, which is sufficient',
     async (right) => {
       await deliver(open(), lead(1));
       const rights = ['SELECT', 'INSERT', 'UPDATE', 'DELETE'].filter((one) => one !== right).join(', ');
@@ -93,7 +93,7 @@ describe('rights', () => {
     },
   );
 
-  test('without that to create tables, what `setup --print` shows is sufficient', async () => {
+  test('without the right to create tables, the statements of `setup --print` are sufficient', async () => {
     const { url } = await database.addUser('SELECT, INSERT, UPDATE, DELETE');
     expect((await failure(open({ url }).check(NEVER))).message).toMatch(/CREATE command denied/);
     const columns = [{ name: 'rooms', type: 'bigint' }] as const;
@@ -108,7 +108,7 @@ describe('rights', () => {
     expect(kinds(await deliver(open({ url }), lead(2)))).toEqual(['delivered']);
   });
 
-  test('a wrong password, a missing database and a database of others are said with what to do', async () => {
+  test('the errors for a wrong password, a missing database and a database of others have the next step', async () => {
     const { user, url } = await database.addUser('SELECT');
     expect(await failure(open({ url: url.replace('p%40ss', 's3cr3t') }).check(NEVER))).toMatchObject({
       message: expect.stringMatching(/error 1045, SQLSTATE 28000\): Access denied for user/),
@@ -124,7 +124,7 @@ describe('rights', () => {
 });
 
 describe('a connection', () => {
-  test('that breaks after the commit leaves nothing twice, and one that breaks before it leaves nothing', async () => {
+  test('that breaks after the commit duplicates no row, and one that breaks before it leaves none', async () => {
     await deliver(open(), lead(1));
     const proxy = await startProxy(database.url);
     const sink = open({ url: proxy.url });
@@ -148,7 +148,7 @@ describe('a connection', () => {
     expect(kinds(await deliver(sink, lead(2)))).toEqual(['delivered']);
   });
 
-  test('is one of as many as there are attempts at a time, and no more', async () => {
+  test('is one of as many as there are concurrent attempts, and no more', async () => {
     const sink = open({}, { concurrency: 2 });
     await Promise.all(Array.from({ length: 8 }, (_, id) => deliver(sink, lead(id))));
     expect((await connections()).length).toBeLessThanOrEqual(2);

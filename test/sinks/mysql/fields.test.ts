@@ -94,7 +94,7 @@ describe('the fields of a mapping', () => {
     expect(two).toMatchObject({ phone: null, rooms: null, urgent: null, answers: null });
   });
 
-  test('a changed mapping adds its columns and drops none; what was written stays', async () => {
+  test('a changed mapping adds its columns and drops none; earlier values stay', async () => {
     const sink = open();
     await sink.deliver(batchOf([{ name: 'a', type: 'text' }], mapped(1, { a: 'kept' })), NEVER);
     await sink.deliver(batchOf([{ name: 'b', type: 'bigint' }], mapped(2, { b: 7n })), NEVER);
@@ -138,7 +138,7 @@ describe('the fields of a mapping', () => {
     ]);
   });
 
-  test('a column of one’s own is used if its type can hold the field, and otherwise the message has the statement', async () => {
+  test('a column that a user added is used if its type can hold the field; otherwise the message has the statement', async () => {
     await open().deliver(aBatch(1), NEVER);
     await database.query(
       'ALTER TABLE leads ADD COLUMN rooms text, ADD COLUMN Phone varchar(20), ADD COLUMN price date',
@@ -163,7 +163,7 @@ describe('the fields of a mapping', () => {
     expect(kinds(await open().deliver(batch, NEVER))).toEqual(['delivered']);
   });
 
-  test('a value of a former mapping that its column cannot hold refuses that lead alone', async () => {
+  test('a value of a former mapping that its column cannot hold is refused with its lead alone', async () => {
     const columns: MappedColumn[] = [{ name: 'rooms', type: 'bigint' }];
     await open().deliver(batchOf(columns, mapped(9, { rooms: 9n })), NEVER);
     const outcomes = await open().deliver(
@@ -178,7 +178,7 @@ describe('the fields of a mapping', () => {
     expect(JSON.stringify(outcomes)).not.toContain('three');
   });
 
-  test('two fields that differ in case alone are one column to MySQL, which the message says', async () => {
+  test('the message says that two fields that differ only in case are one column in MySQL', async () => {
     const batch = batchOf(
       [
         { name: 'Rooms', type: 'text' },
@@ -210,7 +210,7 @@ describe('the fields of a mapping', () => {
     expect(outcomes.flatMap(kinds)).toEqual(Array(4).fill('delivered'));
   });
 
-  test('a column that somebody drops comes back with the next attempt', async () => {
+  test('the next attempt creates a column again that a user drops', async () => {
     const sink = open();
     const batch = (id: number) => batchOf([{ name: 'rooms', type: 'bigint' }], mapped(id, { rooms: 3n }));
     await sink.deliver(batch(1), NEVER);

@@ -15,8 +15,8 @@ type Object = 'lead' | 'deal' | 'none';
 const DELIVERED = { kind: 'delivered' };
 const WAITING = { kind: 'unavailable' };
 
-describe('what people do while leads flow', () => {
-  test('a token that is revoked in the middle holds the leads until there is another', async () => {
+describe('changes by users while leads are delivered', () => {
+  test('a token that is revoked during a batch delays the leads until there is another', async () => {
     for (const at of await requestsOfADelivery('lead')) {
       const { stub, open } = await aCompany();
       const attempt = beforeRequest(at, () => {
@@ -38,7 +38,7 @@ describe('what people do while leads flow', () => {
     ['deal', 'leadsync key'],
     ['deal', 'leadsync service'],
   ] as const)(
-    'the field of %ss "%s" that is deleted holds the leads until it is made again',
+    'the deleted field of %ss "%s" delays the leads until it is created again',
     async (owner, name) => {
       for (const object of ['lead', 'deal'] as const) {
         const { stub, open } = await aCompany({ options: { object } });
@@ -63,7 +63,7 @@ describe('what people do while leads flow', () => {
     },
   );
 
-  test('a company that stores leads without a deleted field is noticed, and the lead is not made twice', async () => {
+  test('leadsync notices that a company stores leads without a deleted field, and creates no lead twice', async () => {
     const { stub, open } = await aCompany({}, { unknownLeadField: 'ignore' });
     const sink = open();
     await outcomesOf(sink, leads(1));
@@ -83,35 +83,32 @@ describe('what people do while leads flow', () => {
     expect(stub.records.leads.map(({ origin_id }) => origin_id)).toEqual(['main:1', 'main:2', 'main:3']);
   });
 
-  test.each(['lead', 'deal'] as const)(
-    'an option that is gone refuses the %s that has it, alone',
-    async (object) => {
-      const { stub, open } = await aCompany({
-        options: { object },
-        fields: { [`${object}.size`]: 'lead.client_name.startsWith("Second") ? "Huge" : "small"' },
-      });
-      const options = [{ label: 'Small' }, { label: 'Large' }];
-      stub.addField('deal', { field_name: 'Size', field_type: 'enum', options });
-      const sink = open();
-      const outcomes = await outcomesOf(sink, leads(3));
-      expect(outcomes).toMatchObject([DELIVERED, { kind: 'refused' }, DELIVERED]);
-      expect(reasonOf(outcomes[1])).toMatch(
-        /has no option of `(lead|deal)\.size` that matches the value\. Add the option in Pipedrive, or correct `fields`, then run `leadsync retry`\.$/,
-      );
-      expect(stub.records.persons).toHaveLength(2);
-      const code = stub.fields.deal.at(-1)?.field_code ?? '';
-      stub.deleteField('deal', code);
-      stub.addField('deal', {
-        field_name: 'Size',
-        field_type: 'enum',
-        options: [...options, { label: 'Huge' }],
-      });
-      expect(await outcomesOf(sink, leads(3))).toMatchObject([DELIVERED, DELIVERED, DELIVERED]);
-      expectEachOnce(stub, 3, object);
-    },
-  );
+  test.each(['lead', 'deal'] as const)('a deleted option refuses only the %s that has it', async (object) => {
+    const { stub, open } = await aCompany({
+      options: { object },
+      fields: { [`${object}.size`]: 'lead.client_name.startsWith("Second") ? "Huge" : "small"' },
+    });
+    const options = [{ label: 'Small' }, { label: 'Large' }];
+    stub.addField('deal', { field_name: 'Size', field_type: 'enum', options });
+    const sink = open();
+    const outcomes = await outcomesOf(sink, leads(3));
+    expect(outcomes).toMatchObject([DELIVERED, { kind: 'refused' }, DELIVERED]);
+    expect(reasonOf(outcomes[1])).toMatch(
+      /has no option of `(lead|deal)\.size` that matches the value\. Add the option in Pipedrive, or correct `fields`, then run `leadsync retry`\.$/,
+    );
+    expect(stub.records.persons).toHaveLength(2);
+    const code = stub.fields.deal.at(-1)?.field_code ?? '';
+    stub.deleteField('deal', code);
+    stub.addField('deal', {
+      field_name: 'Size',
+      field_type: 'enum',
+      options: [...options, { label: 'Huge' }],
+    });
+    expect(await outcomesOf(sink, leads(3))).toMatchObject([DELIVERED, DELIVERED, DELIVERED]);
+    expectEachOnce(stub, 3, object);
+  });
 
-  test('an option that every lead has holds them all until the mapping is corrected', async () => {
+  test('a deleted option that every lead has delays them all until the mapping is corrected', async () => {
     const { stub, open } = await aCompany({ fields: { 'lead.size': '"Huge"' } });
     stub.addField('deal', { field_name: 'Size', field_type: 'enum', options: [{ label: 'Small' }] });
     const outcomes = await outcomesOf(open(), leads(2));
@@ -124,7 +121,7 @@ describe('what people do while leads flow', () => {
   });
 
   test.each([0, 600_000])(
-    'a person who was merged is the other person from then on (search lag %d ms)',
+    'leads of a merged person go to the other person (search lag %d ms)',
     async (lag) => {
       const clock = new WaitingClock();
       const { stub, open } = await aCompany({ parts: { clock } }, { clock, searchLagMs: lag });
@@ -143,7 +140,7 @@ describe('what people do while leads flow', () => {
     },
   );
 
-  test('a read that fails after the person was written leaves open whether the lead has arrived', async () => {
+  test('after a read that fails once the person is written, the lead may have arrived', async () => {
     const { stub, open } = await aCompany({ fields: { 'lead.owner_id': 'int("999999")' } });
     await addPerson(stub, 'person1@example.com');
     const isRefused = () => {
@@ -160,7 +157,7 @@ describe('what people do while leads flow', () => {
     expect(outcomes.map(mayHaveArrived)).toEqual([true]);
   });
 
-  test('a person who is deleted between two calls is looked for again, and the lead arrives once', async () => {
+  test('leadsync searches again for a person who is deleted between two calls, and the lead arrives once', async () => {
     for (const at of await requestsOfADelivery('lead', 'known')) {
       const clock = new WaitingClock();
       const { stub, open } = await aCompany({ parts: { clock } }, { clock, searchLagMs: 60_000 });
@@ -179,7 +176,7 @@ describe('what people do while leads flow', () => {
     }
   });
 
-  test('the plan that has no room for leads holds them', async () => {
+  test('a plan without space for leads delays them', async () => {
     const { stub, open } = await aCompany();
     stub.settings.leadsLeft = 1;
     const outcomes = await outcomesOf(open(), leads(2));
@@ -191,7 +188,7 @@ describe('what people do while leads flow', () => {
   });
 });
 
-describe('what Pipedrive does', () => {
+describe('answers of Pipedrive', () => {
   test('a search with its results in another order finds the same person', async () => {
     const { stub, open } = await aCompany();
     const [first, second] = [
@@ -205,7 +202,7 @@ describe('what Pipedrive does', () => {
     expect(stub.records.leads.map(({ person_id }) => person_id)).toEqual([first]);
   });
 
-  test('a search that fails makes no second person', async () => {
+  test('a search that fails creates no second person', async () => {
     const { stub, open } = await aCompany();
     await outcomesOf(open(), leads(1));
     for (const fault of ['no-data', 'html', 'server-error', 'cut', 'no-success'] as const) {
@@ -216,7 +213,7 @@ describe('what Pipedrive does', () => {
     expectEachOnce(stub, 1);
   });
 
-  test('the clock of Pipedrive is behind, and the persons of the last minutes are found', async () => {
+  test('leadsync finds the persons of the last minutes if the clock of Pipedrive is behind', async () => {
     const clock = new WaitingClock();
     const { stub, open } = await aCompany({ parts: { clock } }, { clock, searchLagMs: 600_000 });
     await outcomesOf(open(), leads(1));
@@ -240,7 +237,7 @@ describe.each(['lead', 'deal', 'none'] as const)('with a %s per lead', (object) 
     'cut',
     'unavailable',
   ] as const satisfies FaultName[])(
-    'the answer to any request of a delivery is lost, and a repeat brings nothing twice, also in another process while the search lags: %s',
+    'if the answer to any request of a delivery is lost, a repeat creates nothing twice, even in another process while the search lags: %s',
     async (fault) => {
       for (const at of await requestsOfADelivery(object)) {
         const clock = new WaitingClock();
@@ -263,7 +260,7 @@ describe.each(['lead', 'deal', 'none'] as const)('with a %s per lead', (object) 
   );
 
   test.each([true, false])(
-    'the attempt ends while any of its requests is under way (stored: %s), and a repeat brings nothing twice',
+    'if the attempt ends during any of its requests (stored: %s), a repeat creates nothing twice',
     async (stores) => {
       for (const at of await requestsOfADelivery(object)) {
         const clock = new WaitingClock();
@@ -292,7 +289,7 @@ describe.each(['lead', 'deal', 'none'] as const)('with a %s per lead', (object) 
     },
   );
 
-  test('the lease ends before any request of a delivery, which is then not made', async () => {
+  test('a request of a delivery is not sent after the lease has ended', async () => {
     for (const at of await requestsOfADelivery(object)) {
       const { stub, open } = await aCompany({ options: { object } });
       const before = stub.requests.length;
@@ -306,7 +303,7 @@ describe.each(['lead', 'deal', 'none'] as const)('with a %s per lead', (object) 
       expectEachOnce(stub, 2, object);
     }
   });
-  test('the lease ends after a person was made whom the search does not find yet, and the lead arrives once', async () => {
+  test('if the lease ends after leadsync created a person whom the search does not find yet, the lead arrives once', async () => {
     for (const at of await requestsOfADelivery(object)) {
       const clock = new WaitingClock();
       const { stub, open } = await aCompany(
@@ -358,7 +355,7 @@ function reasonOf(outcome: Outcome | undefined): string {
   return outcome && 'reason' in outcome ? outcome.reason : '';
 }
 
-/** Makes a person as somebody in Pipedrive would. Returns the id. */
+/** Creates a person as a user of Pipedrive would. Returns the id. */
 async function addPerson({ url, token }: PipedriveStub, email: string): Promise<number> {
   const answer = await fetch(`${url}/api/v2/persons`, {
     method: 'POST',

@@ -14,7 +14,7 @@ const LAG = 300_000;
 
 describe('persons and enquiries', () => {
   test.each(['lead', 'deal', 'none'] as const)(
-    'the same lead twice is one person and one record, also for a ledger that does not know of it (object: %s)',
+    'the same lead twice is one person and one record, even for a ledger that does not know it (object: %s)',
     async (object) => {
       const { stub, open } = await aCompany({ options: { object } });
       const [first] = await outcomesOf(open(), [enquiry(1)]);
@@ -53,7 +53,7 @@ describe('persons and enquiries', () => {
     },
   );
 
-  test('another enquiry of a person whose making was not answered finds the person, although the search lags', async () => {
+  test('another enquiry finds a person whose creation got no answer, although the search lags', async () => {
     const clock = new WaitingClock();
     const { stub, open } = await aCompany({ parts: { clock } }, { clock, searchLagMs: LAG });
     const sink = open();
@@ -64,7 +64,7 @@ describe('persons and enquiries', () => {
     expect(heldBy(stub).map(({ emails }) => emails)).toEqual([['bert@example.com'], ['anna@example.com']]);
   });
 
-  test('a person who was there before is found, and gets what was empty only', async () => {
+  test('an earlier person is found, and gets only values for empty fields', async () => {
     const { stub, open } = await aCompany();
     const id = await addPerson(stub, {
       name: 'Anna of Sales',
@@ -99,7 +99,7 @@ describe('persons and enquiries', () => {
     expect(person?.phones.map(({ value }) => value)).toEqual(phones);
   });
 
-  test('a lead without an email address goes by its key', async () => {
+  test('a lead without an email address is found by its key', async () => {
     const clock = new WaitingClock();
     const { stub, open } = await aCompany({ parts: { clock } }, { clock, searchLagMs: LAG });
     const leads = [enquiry(1, { client_email: '' }), enquiry(2, { client_email: '' })];
@@ -138,7 +138,7 @@ describe('persons and enquiries', () => {
     expect(stub.records.leads).toHaveLength(1);
   });
 
-  test('a person whose address people have corrected is found by the key if the lead may have arrived', async () => {
+  test('a person whose address a user corrected is found by the key if the lead may have arrived', async () => {
     const { stub, open } = await aCompany();
     await outcomesOf(open(), [enquiry(1)]);
     await changePerson(stub, stub.records.persons[0]?.id ?? 0, { emails: [contact('anna.new@example.com')] });
@@ -146,7 +146,7 @@ describe('persons and enquiries', () => {
     expect(heldBy(stub)).toEqual([{ emails: ['anna.new@example.com'], leads: ['main:1'] }]);
   });
 
-  test('what does not fit is left out or cut, and said', async () => {
+  test('a value that does not fit is left out or cut, and reported', async () => {
     const { stub, open } = await aCompany({
       fields: {
         'lead.rooms': '"many"',
@@ -188,8 +188,8 @@ describe('persons and enquiries', () => {
   });
 });
 
-describe('what Pipedrive gets', () => {
-  test('is readable: title, note with the answers, phone number, links', async () => {
+describe('the records in Pipedrive', () => {
+  test('have a title, a note with the answers, a phone number and links', async () => {
     const { stub, open } = await aCompany({
       parts: { leadUrl: ({ source, leadId }) => `https://leads.example.com/${source}/${leadId}?a=1&b=2` },
     });
@@ -212,7 +212,7 @@ describe('what Pipedrive gets', () => {
     );
   });
 
-  test('with `note: false` has the answers in a field, and costs 35 tokens', async () => {
+  test('with `note: false` have the answers in a field, and take 35 tokens', async () => {
     const clock = new WaitingClock();
     const { stub, open } = await aCompany(
       { options: { note: false }, parts: { clock } },
@@ -253,7 +253,7 @@ describe('updates', () => {
     },
   );
 
-  test('a lead that was archived or converted is left alone, and never made again', async () => {
+  test('do not change a lead that was archived or converted, and do not create it again', async () => {
     for (const what of ['archived', 'converted'] as const) {
       const { stub, open } = await aCompany({ options: { overwrite: 'always' } });
       await outcomesOf(open(), [enquiry(1)]);
@@ -271,7 +271,7 @@ describe('updates', () => {
   });
 
   test.each(['the lead', 'the person'])(
-    'of %s that somebody deleted count as delivered, with a remark',
+    'of %s that a user deleted count as delivered, with a remark',
     async (what) => {
       const { stub, open } = await aCompany();
       await outcomesOf(open(), [enquiry(1)]);
@@ -289,11 +289,11 @@ describe('updates', () => {
   );
 });
 
-describe('the way back', () => {
+describe('finding and erasing', () => {
   const person: Person = { leads: [1n, 2n].map((leadId) => ({ source: 'main', leadId })), rejected: [] };
 
   test.each(['lead', 'deal', 'none'] as const)(
-    'erase deletes what leadsync made (object: %s)',
+    'erase deletes the records that leadsync created (object: %s)',
     async (object) => {
       const { stub, open } = await aCompany({ options: { object } });
       await outcomesOf(open(), [enquiry(1), enquiry(2), enquiry(3, { client_email: 'bob@example.com' })]);
@@ -313,7 +313,7 @@ describe('the way back', () => {
     },
   );
 
-  test('erase leaves a person with another enquiry, without the keys, and finds a lead whose person is gone', async () => {
+  test('erase keeps a person with another enquiry, without the keys, and finds a lead whose person is deleted', async () => {
     const { stub, open } = await aCompany();
     await addPerson(stub, { name: 'Anna', emails: [contact('anna@example.com')] });
     await outcomesOf(open(), [enquiry(1), enquiry(2), enquiry(3)]);
@@ -378,7 +378,7 @@ describe('the way back', () => {
   });
 
   test.each(['lead', 'deal', 'none'] as const)(
-    'every lead is told, page by page (object: %s)',
+    'the stored leads are read from every page (object: %s)',
     async (object) => {
       const { stub, open } = await aCompany({ options: { object } });
       const count = 501;

@@ -101,7 +101,7 @@ async function startSilence(): Promise<{ port: number; close(): void }> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
-    socket.on('error', () => undefined); // whoever hangs up may do so as it likes
+    socket.on('error', () => undefined); // a client may end the connection in any way
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

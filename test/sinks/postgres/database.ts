@@ -18,7 +18,7 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** The schema is not there until somebody makes it. */
+/** Returns a database whose schema does not exist until the sink or a test creates it. */
 export function startDatabase(): Database {
   const url = requireDatabaseUrl();
   const schema = uniqueName('sink');

@@ -95,12 +95,12 @@ describe('a stored lead', () => {
     ['2026-11-20T10:00:00', '2026-11-20T10:00:00.000Z'],
     ['2026-11-20T10:00:00+1030', '2026-11-19T23:30:00.000Z'],
     ['2026-11-20T23:59:60-05', '2026-11-21T05:00:00.000Z'],
-  ])('created at %s was created at %s', async (created_at, utc) => {
+  ])('with created_at %s has the time %s', async (created_at, utc) => {
     await deliver(open(), aDelivery({ raw: aLead({ created_at }) }));
     expect(await database.query('SELECT created_at FROM leads')).toEqual([{ created_at: new Date(utc) }]);
   });
 
-  test('says when a character had to be replaced, and keeps the original in its JSON', async () => {
+  test('records that a character was replaced, and keeps the original in its JSON', async () => {
     const raw = aLead({ client_name: 'a\0b\ud800' });
     await deliver(open(), aDelivery({ raw }));
     const [lead] = await database.query(
@@ -109,7 +109,7 @@ describe('a stored lead', () => {
     expect(lead).toEqual({ client_name: 'a\ufffdb\ufffd', _leadsync_replaced: true, raw });
   });
 
-  test('takes a change, with its answers, and keeps when it was first seen', async () => {
+  test('is updated by a change, with its answers, and keeps the time when it was first seen', async () => {
     const sink = open();
     await deliver(sink, aDelivery());
     const changed = { version: 2, changedAt: new Date('2026-11-21T00:00:00Z') };
@@ -151,7 +151,7 @@ describe('a stored lead', () => {
     expect(await database.query('SELECT client_name FROM leads')).toEqual([{ client_name: 'Changed' }]);
   });
 
-  test('is overwritten by a restored ledger, although that counts versions from an earlier one', async () => {
+  test('is overwritten by a restored ledger, although its versions continue from an earlier one', async () => {
     const sink = open();
     await deliver(sink, aDelivery({ version: 3, changedAt: new Date('2026-11-22T00:00:00Z') }));
     const changed = { version: 2, changedAt: new Date('2026-11-23T00:00:00Z') };
@@ -179,7 +179,7 @@ describe('a stored lead', () => {
     ]);
   });
 
-  test('is overwritten by a ledger that was made anew, although that counts versions from 1', async () => {
+  test('is overwritten by a new ledger, although its versions start from 1', async () => {
     const sink = open();
     await deliver(sink, aDelivery({ version: 5, changedAt: new Date('2026-11-22T00:00:00Z') }));
     const later = new Date('2026-11-23T00:00:00Z');
@@ -196,7 +196,7 @@ describe('a stored lead', () => {
     ]);
   });
 
-  test('is overwritten by what follows from a ledger that was made anew, although the clock was set back', async () => {
+  test('is overwritten by later content of a new ledger, although the clock was set back', async () => {
     const sink = open();
     const later = new Date('2026-11-23T00:00:00Z');
     await deliver(sink, aDelivery());
@@ -206,7 +206,7 @@ describe('a stored lead', () => {
     expect(await database.query('SELECT client_name FROM leads')).toEqual([{ client_name: 'Changed' }]);
   });
 
-  test('may be in one batch twice', async () => {
+  test('may be in the same batch twice', async () => {
     const versions = [1, 2, 3].map((version) =>
       aDelivery({ version, raw: aLead({ client_name: `v${version}` }) }),
     );
@@ -214,7 +214,7 @@ describe('a stored lead', () => {
     expect(await database.query('SELECT client_name FROM leads')).toEqual([{ client_name: 'v3' }]);
   });
 
-  test('may be larger than what one statement should carry', async () => {
+  test('may be larger than the limit for one statement', async () => {
     const answer = 'x'.repeat(10_000_000);
     const raw = (id: number) =>
       aLead({ id, service_question_answers: [{ question: 'q', slug: 's', answer }] });
@@ -228,8 +228,8 @@ describe('a stored lead', () => {
   });
 });
 
-describe('a lead that the database does not take', () => {
-  test('is refused alone, with the SQLSTATE and what it broke, while the others are stored', async () => {
+describe('a lead that the database rejects', () => {
+  test('is refused alone, with the SQLSTATE and the violated constraint, while the others are stored', async () => {
     const sink = open();
     await deliver(sink, aDelivery({ leadId: 1000n }));
     await database.query(`ALTER TABLE leads ADD CONSTRAINT no_canary CHECK (client_name <> 'canary')`);
@@ -247,8 +247,8 @@ describe('a lead that the database does not take', () => {
   });
 
   test.each([
-    ['a time that is none', aLead({ created_at: 'yesterday' }), '23502'],
-    ['a word that only PostgreSQL takes for a time', aLead({ created_at: 'infinity' }), '23502'],
+    ['an invalid time', aLead({ created_at: 'yesterday' }), '23502'],
+    ['a word that only PostgreSQL accepts as a time', aLead({ created_at: 'infinity' }), '23502'],
     ['a day that does not exist', aLead({ created_at: '2026-02-30T10:00:00Z' }), '22008'],
     [
       'JSON nested too deeply',
@@ -263,7 +263,7 @@ describe('a lead that the database does not take', () => {
 });
 
 describe('the schema', () => {
-  test('is explained: every table, view and column has a comment', async () => {
+  test('has a comment on every table, view and column', async () => {
     await deliver(open(), aDelivery());
     const silent = await database.query(
       `SELECT c.relname, a.attname FROM pg_class c LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND c.relkind = 'r'
@@ -274,7 +274,7 @@ describe('the schema', () => {
     expect(silent).toEqual([]);
   });
 
-  test('is made once, by however many start at the same moment', async () => {
+  test('is created once, by any number of sinks that start at the same time', async () => {
     const outcomes = await Promise.all(
       [1, 2, 3, 4, 5].map((id) => deliver(open(), aDelivery({ leadId: BigInt(id) }))),
     );
@@ -284,14 +284,14 @@ describe('the schema', () => {
     );
   });
 
-  test('is not made by a check', async () => {
+  test('is not created by a check', async () => {
     await open().check(NEVER);
     expect(await database.query('SELECT to_regnamespace($1) AS schema', [database.schema])).toEqual([
       { schema: null },
     ]);
   });
 
-  test('of a newer leadsync is left alone', async () => {
+  test('of a newer leadsync is not changed', async () => {
     await deliver(open(), aDelivery());
     await database.query(`INSERT INTO _leadsync_migrations VALUES (1000, now(), 'leadsync/9')`);
     const person = { leads: [{ source: 'main', leadId: 42n }], rejected: [] };
@@ -314,7 +314,7 @@ describe('the schema', () => {
     ['view', 'v_freshness', 'CREATE VIEW v_freshness AS SELECT 1'],
     ['table with the name of an index', 'polls_number', 'CREATE TABLE polls_number (mine text)'],
     ['type', 'deliveries', "CREATE TYPE deliveries AS ENUM ('mine')"],
-  ])("with somebody else's %s of the same name is left alone", async (_, name, sql) => {
+  ])('with a %s of the same name from another program is not changed', async (_, name, sql) => {
     await database.query(`CREATE SCHEMA ${database.schema}`);
     await database.query(sql);
     for (const work of [() => open().check(NEVER), () => deliver(open(), aDelivery())]) {
@@ -322,7 +322,7 @@ describe('the schema', () => {
     }
   });
 
-  test('that is dropped meanwhile is said to be gone, and made anew', async () => {
+  test('that is dropped meanwhile is reported as missing, and created again', async () => {
     const sink = open();
     await deliver(sink, aDelivery());
     await database.query(`DROP SCHEMA ${database.schema} CASCADE`);
@@ -345,7 +345,7 @@ describe('a database that cannot be used', () => {
     ],
     ['a full disk', "RAISE 'blocked %', NEW.client_name USING ERRCODE = '53100'"],
     ['SQL made of the text', "EXECUTE 'SELECT ' || quote_ident(NEW.client_name)"],
-  ])("because a trigger raises %s keeps the trigger's text to the answer", async (_, raise) => {
+  ])("because a trigger raises %s shows the trigger's text only in the answer", async (_, raise) => {
     const sink = open();
     await deliver(sink, aDelivery());
     await database.query(
@@ -361,7 +361,7 @@ describe('a database that cannot be used', () => {
   });
 
   test.each(['client_name::regclass IS NOT NULL', 'current_setting(client_name) IS NOT NULL'])(
-    'because CHECK (%s) takes a value for a name keeps the value to the answer',
+    'because CHECK (%s) treats a value as a name shows the value only in the answer',
     async (condition) => {
       const sink = open();
       await deliver(sink, aDelivery());
@@ -375,7 +375,7 @@ describe('a database that cannot be used', () => {
     },
   );
 
-  test('because a trigger refuses what is no lead says what it refused, and where to look', async () => {
+  test('because a trigger rejects a statement without leads reports that statement, and the trigger as a possible cause', async () => {
     const sink = open();
     await deliver(sink, aDelivery());
     await database.query(
@@ -398,7 +398,7 @@ describe('a database that cannot be used', () => {
       '42703',
       '_leadsync_hash',
     ],
-  ])('because %s is unavailable, and says which', async (_, sql, sqlstate, which) => {
+  ])('because %s is unavailable, and the error names it', async (_, sql, sqlstate, which) => {
     const sink = open();
     await deliver(sink, aDelivery());
     await database.query(sql);
@@ -408,7 +408,7 @@ describe('a database that cannot be used', () => {
     expect(error.hint).not.toBe('');
   });
 
-  test('because a right was taken away is unavailable, and says which; so does the check', async () => {
+  test('because a right was revoked is unavailable; the error and the check name the right', async () => {
     const role = uniqueName('role');
     const url = new URL(database.url);
     url.username = role;
@@ -433,7 +433,7 @@ describe('a database that cannot be used', () => {
     }
   });
 
-  test('because the mirror lacks one of the rights that the page names is told by the check, which is content with just these', async () => {
+  test('because the mirror lacks one of the documented rights fails the check, which needs no others', async () => {
     const role = uniqueName('role');
     const url = new URL(database.url);
     url.username = role;
@@ -472,7 +472,7 @@ describe('a database that cannot be used', () => {
     expect((await failure(open({ url: url.href }).check(NEVER))).message).toContain('3D000');
   });
 
-  test('because its table is locked is given up on, and goes on when it is free', async () => {
+  test('because its table is locked ends the attempt at its deadline, and takes leads once it is free', async () => {
     await deliver(open(), aDelivery()); // makes the schema, which may take longer than a batch is given here
     const sink = open({}, { timeoutMs: 300, concurrency: 1 });
     const other = new pg.Client({ connectionString: database.url });
@@ -490,7 +490,7 @@ describe('a database that cannot be used', () => {
   });
 });
 
-describe('when things break in the middle', () => {
+describe('a fault during a transaction', () => {
   test('a transaction that outlasts the lease of its attempt is rolled back', async () => {
     const sink = open();
     await deliver(sink, aDelivery({ leadId: 1n }));
@@ -564,7 +564,7 @@ describe('when things break in the middle', () => {
   });
 
   test.each(['40001', '40P01'])(
-    'a transaction that others got in the way of (%s) is tried once more',
+    'a transaction that fails because of others (%s) is tried once more',
     async (sqlstate) => {
       const sink = open();
       await deliver(sink, aDelivery({ leadId: 1n }));
@@ -589,7 +589,7 @@ describe('when things break in the middle', () => {
     );
   }
 
-  test('a batch that finds the server gone midway keeps what was stored', async () => {
+  test('a batch during which the server goes away keeps what was stored', async () => {
     const sink = open();
     await deliver(sink, aDelivery({ leadId: 1n }));
     await failNext('53100', 1000);

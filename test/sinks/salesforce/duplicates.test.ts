@@ -38,7 +38,7 @@ describe('duplicate rules', () => {
     },
   );
 
-  test('`update` gives its key to a lead that a person made, and refuses a contact with its id', async () => {
+  test('`update` gives its key to a lead that a user created, and refuses a contact with its id', async () => {
     const { stub, deliver, leads } = await scene({ options: { duplicates: 'update', converted: 'refuse' } });
     stub.settings.duplicateRule = 'alert';
     stub.add('Lead', { LastName: 'Typed', Company: 'Typed', Email: 'client1@example.com' });
@@ -55,7 +55,7 @@ describe('duplicate rules', () => {
     client_name: 'Jim Other',
   });
 
-  test('`update` keeps what the lead has other values of in its description, once', async () => {
+  test('`update` adds values that the lead has differently to its description, once', async () => {
     const { stub, deliver, leads } = await scene({ options: { duplicates: 'update' } });
     stub.settings.duplicateRule = 'alert';
     await deliver(aDeliveryOf(1, { client_email: 'same@example.com' }));
@@ -73,7 +73,7 @@ describe('duplicate rules', () => {
     }
   });
 
-  test('`update` says which values found no room', async () => {
+  test('`update` reports which values did not fit', async () => {
     const { stub, deliver, leads } = await scene({ options: { duplicates: 'update' } });
     stub.settings.duplicateRule = 'alert';
     await deliver(aDeliveryOf(1, { client_email: 'same@example.com' }));
@@ -105,7 +105,7 @@ describe('duplicate rules', () => {
     expect(leads()).toMatchObject([{ Leadsync_Key__c: 'main:2', Phone: first?.['Phone'] }]);
   });
 
-  test('an update of an enquiry that is in another lead does not say that somebody deleted it', async () => {
+  test('an update of an enquiry that is in another lead does not report it as deleted', async () => {
     const { stub, deliver } = await scene({ options: { duplicates: 'update' } });
     stub.settings.duplicateRule = 'alert';
     await deliver(...twice);

@@ -8,7 +8,7 @@ afterEach(closeScenes);
 
 describe('a value of a wrong type', () => {
   test.each(['record', 'request'] as const)(
-    '(%s) does not cost the lead, nor the others',
+    '(%s) does not prevent the lead or others from arriving',
     async (unreadableRecord) => {
       const open = { fields: { NumberOfEmployees: 'lead.id == 2 ? "many" : "7"' } };
       const { stub, deliver, leads } = await scene(open, { questions: { unreadableRecord } });
@@ -23,10 +23,10 @@ describe('a value of a wrong type', () => {
   );
 });
 
-describe('an email address that Salesforce does not take', () => {
+describe('an email address that Salesforce does not accept', () => {
   const email = 'a@b.c_d.example';
 
-  test('is left out and stays as typed, and the client arrives', async () => {
+  test('is left out and kept as typed in another field, and the client arrives', async () => {
     const { deliver, leads } = await scene({ fields: { Email: 'lead.client_email' } });
     const outcomes = await deliver(1, aDeliveryOf(2, { client_email: email }), 3);
     expect(kinds(outcomes)).toEqual(Array(3).fill('delivered'));
@@ -50,8 +50,8 @@ describe('an email address that Salesforce does not take', () => {
   });
 });
 
-describe('a lead that people have worked on', () => {
-  test('is not overwritten by a repeat, also with `overwrite: always`', async () => {
+describe('a lead that users have edited', () => {
+  test('is not overwritten by a repeat, even with `overwrite: always`', async () => {
     const { stub, deliver, leads } = await scene({ options: { overwrite: 'always' } });
     await deliver(1);
     stub.change(String(leads()[0]?.Id), { LastName: 'Corrected', Phone: null });
@@ -63,7 +63,7 @@ describe('a lead that people have worked on', () => {
     ['never', 'Corrected', null],
     ['empty', 'Corrected', '+61'],
     ['always', 'Smith', '+61'],
-  ] as const)('gets of an update what `overwrite: %s` says', async (overwrite, name, phone) => {
+  ] as const)('gets from an update what `overwrite: %s` allows', async (overwrite, name, phone) => {
     const { stub, deliver, leads } = await scene({ options: { overwrite } });
     await deliver(aDeliveryOf(1, { client_name: 'Eve Smith' }));
     stub.change(String(leads()[0]?.Id), { LastName: 'Corrected', Phone: null });
@@ -87,7 +87,7 @@ describe('a lead that people have worked on', () => {
   });
 
   test.each(['creates', 'ENTITY_IS_DELETED'] as const)(
-    'that is deleted (%s) is not made by an update',
+    'that is deleted (%s) is not created by an update',
     async (deletedKey) => {
       const { stub, deliver, leads } = await scene({}, { questions: { deletedKey } });
       await deliver(1);
@@ -120,7 +120,7 @@ describe('assignment', () => {
     [{}, {}, 'TRUE'],
     [{ assignment: false }, {}, 'FALSE'],
     [{}, { OwnerId: '"0055g0000000009AAA"' }, 'FALSE'],
-  ] as const)('of %j with %j asks for %s', async (options, fields, header) => {
+  ] as const)('of %j with %j requests %s', async (options, fields, header) => {
     const { stub, deliver } = await scene({ options, fields });
     await deliver(1);
     const made = stub.requests.findLast(({ method }) => method === 'PATCH');
@@ -142,7 +142,7 @@ test('a thousand leads take ten requests, and none has more than 200', async () 
   expect(leads()).toHaveLength(1_001);
 });
 
-test('costs as many requests as the README says', async () => {
+test('takes as many requests as the README says', async () => {
   const { stub, deliver } = await scene({ options: { duplicates: 'update', overwrite: 'always' } });
   const costOf = async (...leads: (number | Delivery)[]) => {
     const before = stub.usage.used;
@@ -175,7 +175,7 @@ test('an erasure deletes the leads of a person by their keys, and counts them', 
   expect(leads().map(keyOf)).toEqual(['main:2']);
 });
 
-test('an erasure names what people converted a lead to, which stays', async () => {
+test('an erasure names the records that users converted a lead to, which stay', async () => {
   const { stub, sink, deliver, leads } = await scene();
   await deliver(1);
   const ConvertedContactId = '003000000000001AAA';
@@ -194,7 +194,7 @@ test('an erasure names what people converted a lead to, which stays', async () =
   });
 });
 
-test('an erasure says that enquiries may be in other leads, where leadsync cannot find them', async () => {
+test('an erasure reports that enquiries may be in other leads, where leadsync cannot find them', async () => {
   const { sink, deliver } = await scene({ options: { duplicates: 'update' } });
   await deliver(1);
   const erase = (...ids: readonly bigint[]) =>
@@ -205,7 +205,7 @@ test('an erasure says that enquiries may be in other leads, where leadsync canno
   });
 });
 
-test('an erasure from an org without the key field reaches nobody, and says so', async () => {
+test('an erasure fails with the reason if the org does not have the key field', async () => {
   const { stub, sink } = await scene();
   stub.removeField('Lead', 'Leadsync_Key__c');
   const person = { rejected: [], leads: [{ source: 'main', leadId: 1n }] };

@@ -46,7 +46,7 @@ const header = (index = 0) => stub.messages[index]?.body.blocks[0]?.text?.text;
 const section = (index = 0) => stub.messages[index]?.body.blocks[1]?.text?.text;
 
 describe('a message', () => {
-  test('has what is needed to ring back, and a link to the page of the lead', async () => {
+  test('has the data for a call back, and a link to the page of the lead', async () => {
     const leadUrl = () => 'https://leadsync.example.com/leads/main/42?a=1&b=2';
     await withToken({ leadUrl }).deliver(aBatch([lead(42)]), NEVER);
     expect(header()).toBe('New lead: House Cleaning');
@@ -103,7 +103,7 @@ describe('a message', () => {
     expect(header()).toBe(`Ring ${'x'.repeat(134)}…`);
   });
 
-  test('mentions nobody and contains no markup, whatever a stranger types', async () => {
+  test('contains no mention and no markup, whatever a stranger types', async () => {
     const hostile =
       '<!channel> <!here> <@U012345> <https://evil.example|your bank> @here @everyone *b* _i_ `c` :tada: & "';
     const raw = aLead({
@@ -160,7 +160,7 @@ describe('a message', () => {
         service_question_answers: [],
       },
     ],
-  ])('is within the limits of Slack, and cut visibly: %s', async (_, fields) => {
+  ])('stays within the limits of Slack, and is cut visibly: %s', async (_, fields) => {
     const [outcome] = await withToken().deliver(aBatch([lead(1, CHANNEL, { raw: aLead(fields) })]), NEVER);
     expect(outcome?.kind).toBe('delivered');
     if ('client_address' in fields) return;
@@ -212,7 +212,7 @@ describe('a digest', () => {
     expect(outcomes[5]).toMatchObject({ unsent: true, reason: expect.stringContaining('C0123456789') });
   });
 
-  test('becomes several messages when it is too long for one', async () => {
+  test('becomes several messages if it is too long for one', async () => {
     const answer = 'x'.repeat(900);
     const raw = (id: number) =>
       aLead({ id, service_question_answers: [{ question: 'Why?', slug: 'a', answer }] });
@@ -227,7 +227,7 @@ describe('a digest', () => {
     expect(stub.messages.length).toBeLessThan(8);
   });
 
-  test('that Slack refuses is halved until the lead at fault is alone', async () => {
+  test('that Slack rejects is halved until the lead at fault is alone', async () => {
     const refuse = { body: { ok: false, error: 'invalid_blocks' } };
     stub.answerPosts(refuse, refuse, refuse);
     const outcomes = await withToken({ batchMax: 20 }).deliver(
@@ -237,7 +237,7 @@ describe('a digest', () => {
     expect(outcomes.map(({ kind }) => kind)).toEqual(['refused', 'delivered', 'delivered', 'delivered']);
   });
 
-  test('of which one channel does not answer leaves the others as they are', async () => {
+  test('of which one channel does not answer delivers to the others', async () => {
     stub.answerPosts(
       { body: { ok: true, channel: 'C0A', ts: '1.1' } },
       { body: { ok: false, error: 'ratelimited' } },
@@ -313,7 +313,7 @@ describe('a lead that may have arrived', () => {
     expect(shown(2_001)).toContain('main:1 · possibly sent before');
   });
 
-  test('is not looked for in the messages from before it came', async () => {
+  test('is not searched in messages from before its arrival', async () => {
     stub.nowSeconds = () => Date.parse('2026-11-20T09:00:00Z') / 1000;
     const old = Array.from({ length: 300 }, (_, index) => ({
       ts: `${stub.nowSeconds()}.${100_000 + index}`,
@@ -340,7 +340,7 @@ describe('a lead that may have arrived', () => {
     ['no answer', 'cut'],
     ['the page of a proxy', { body: '<html>' }],
     ['a limit', { status: 429, headers: { 'retry-after': '3' }, body: { ok: false, error: 'ratelimited' } }],
-  ] as const)('waits while Slack cannot be asked: %s', async (_, answer) => {
+  ] as const)('waits while Slack cannot be searched: %s', async (_, answer) => {
     stub.methods['conversations.history'] = answer;
     const failed = await withToken()
       .deliver(aBatch([again(1)]), NEVER)
@@ -359,7 +359,7 @@ describe('a lead that may have arrived', () => {
 });
 
 describe('check and test', () => {
-  test('check says of a token that it may not write', async () => {
+  test('check reports that a token may not write', async () => {
     stub.methods['auth.test'] = {
       headers: { 'x-oauth-scopes': 'channels:history' },
       body: { ok: true, url: 'https://t.slack.com/', team: 'T', user: 'u' },
@@ -369,7 +369,7 @@ describe('check and test', () => {
     });
   });
 
-  test('check says of a wrong token what to do, without the token', async () => {
+  test('check prints the next step for a wrong token, without the token', async () => {
     const sink = openSlack({ token: 'xoxb-wrong', api_url: stub.apiUrl });
     open.push(sink);
     const failed = (await sink.check(NEVER).catch((error: unknown) => error)) as SinkUnavailable;
@@ -382,7 +382,7 @@ describe('check and test', () => {
     expect(stub.posts).toEqual([]);
   });
 
-  test('test says who the app is, and what it may not', async () => {
+  test('test reports the name of the app, and the rights that it lacks', async () => {
     const tested = testBatch('sink', new Date());
     const batch = {
       ...tested,
@@ -396,7 +396,7 @@ describe('check and test', () => {
     expect((await withToken().test(batch, NEVER)).what).toContain('channels:history');
   });
 
-  test('test says that the test lead has no channel', async () => {
+  test('test reports that the test lead has no channel', async () => {
     const { arrived, what } = await withToken().test(testBatch('sink', new Date()), NEVER);
     expect({ arrived, what }).toEqual({ arrived: false, what: expect.stringContaining('use default(') });
     expect(stub.posts).toEqual([]);

@@ -16,16 +16,16 @@ export interface OrgSettings {
   readonly locked: Set<string>;
   /** Values of external ids that another request stores first: an upsert does not see the record, and collides with it. */
   readonly raced: Set<string>;
-  /** Ids of records that the user of the app may not see, because they belong to somebody else. */
+  /** Ids of records that the user of the app may not see, because they belong to another user. */
   readonly unseen: Set<string>;
   storageFull: boolean;
-  /** Whether Salesforce maintains the org: it can be read, and not written. */
+  /** Whether the org is under maintenance: it can be read, but not written. */
   readOnlyMode: boolean;
-  /** What the permissions of the user that leadsync runs as allow with leads. */
+  /** What the user of the app may do with leads. */
   leadAccess: 'edit' | 'read' | 'none';
   /** Whether that user may delete leads, if it may edit them. */
   mayDelete: boolean;
-  /** Whether that user may make custom fields. */
+  /** Whether that user may create custom fields. */
   mayCustomize: boolean;
   /** Whether that user may make permission sets, fill them and assign them. */
   mayManagePermissions: boolean;

@@ -39,7 +39,7 @@ const MAX_OUTPUT = 512 * 1024 * 1024;
 /** Starts a broker on a free port. @throws Error if kcat is not installed or does not start */
 export async function startKafkaBroker(): Promise<KafkaBroker> {
   const mock = ['-b', 'unused', '-X', 'test.mock.num.brokers=1', '-d', 'mock'];
-  // A consumer of a topic that nobody writes to: its purpose is the broker in it.
+  // A consumer of an unused topic: its purpose is the broker in it.
   const broker = spawn(kcat(), ['-C', '-q', '-t', 'unused', ...mock], {
     stdio: ['ignore', 'ignore', 'pipe'],
     detached: true,

@@ -80,7 +80,7 @@ export async function startWebhookReceiver(options: WebhookReceiverOptions = {})
     },
     disconnected: async () => {
       for (let turns = 0; turns < 2; turns += 1) await turn(); // meanwhile, the server accepts waiting connections
-      await until('nobody is connected to the receiver', () => connected.size === 0);
+      await until('every connection to the receiver has ended', () => connected.size === 0);
       await turn(); // the answer to the last request comes after its connection has closed
     },
     close: async () => {

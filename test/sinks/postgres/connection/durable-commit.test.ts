@@ -13,24 +13,27 @@ test.each([
   ['by its role is committed with it on', 'off', 'role', 'on'],
   ['by its database is committed with it on', 'off', 'database', 'on'],
   ['by the address of the sink is committed with it on', 'off', 'address', 'on'],
-  ['that waits for this disk alone keeps it', 'local', 'role', 'local'],
+  ['that waits only for the local disk keeps it', 'local', 'role', 'local'],
   ['that waits for standbys to apply it keeps it', 'remote_apply', 'role', 'remote_apply'],
-])('what a connection whose synchronous_commit is set %s', async (_, value, where, committedWith) => {
-  const database = await aDatabase();
-  const stored = await storeOne(database.url.href);
-  expect(stored).toEqual([{ kind: 'delivered' }]);
-  await database.query(NOTING);
-  if (where === 'database')
-    await database.query(`ALTER DATABASE ${database.name} SET synchronous_commit = ${value}`);
-  if (where === 'role')
-    await database.query(
-      `ALTER ROLE CURRENT_USER IN DATABASE ${database.name} SET synchronous_commit = ${value}`,
-    );
-  if (where === 'address') database.url.searchParams.set('options', `-c synchronous_commit=${value}`);
-  expect(await database.newConnection('SHOW synchronous_commit')).toEqual([{ synchronous_commit: value }]);
-  await storeOne(database.url.href, 2);
-  expect(await database.query('SELECT setting FROM public.noted')).toEqual([{ setting: committedWith }]);
-});
+])(
+  'the commit of a connection whose synchronous_commit is set %s',
+  async (_, value, where, committedWith) => {
+    const database = await aDatabase();
+    const stored = await storeOne(database.url.href);
+    expect(stored).toEqual([{ kind: 'delivered' }]);
+    await database.query(NOTING);
+    if (where === 'database')
+      await database.query(`ALTER DATABASE ${database.name} SET synchronous_commit = ${value}`);
+    if (where === 'role')
+      await database.query(
+        `ALTER ROLE CURRENT_USER IN DATABASE ${database.name} SET synchronous_commit = ${value}`,
+      );
+    if (where === 'address') database.url.searchParams.set('options', `-c synchronous_commit=${value}`);
+    expect(await database.newConnection('SHOW synchronous_commit')).toEqual([{ synchronous_commit: value }]);
+    await storeOne(database.url.href, 2);
+    expect(await database.query('SELECT setting FROM public.noted')).toEqual([{ setting: committedWith }]);
+  },
+);
 
 /** Notes the setting when a transaction that stores leads is committed. */
 const NOTING = `
@@ -51,7 +54,7 @@ async function storeOne(url: string, id = 1) {
   }
 }
 
-/** A database of a test's own, whose settings reach nobody else. */
+/** A database for one test, whose settings affect no other test. */
 async function aDatabase() {
   const name = uniqueName('durable');
   const shared = requireDatabaseUrl();

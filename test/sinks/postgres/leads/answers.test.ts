@@ -24,7 +24,7 @@ afterEach(async () => {
   await database.close();
 });
 
-test('an erasure removes what a delivery was writing and overwriting when it began', async () => {
+test('an erasure removes the rows that a running delivery was writing and overwriting', async () => {
   await sink.deliver(aBatch([aDelivery(), aDelivery({ leadId: 43n, raw: aLead({ id: 43 }) })]), NEVER);
   // From its first ledger on, PostgreSQL keeps what is overwritten.
   await sink.mirror?.lastNumber('a-ledger', 'polls', NEVER);
@@ -50,7 +50,7 @@ test('an erasure removes what a delivery was writing and overwriting when it beg
   expect(new Set((await database.query(ANSWERS)).map((row) => row['lead_id']))).toEqual(new Set(['43']));
 });
 
-test('a lead that somebody removed comes back with the answers that it has now', async () => {
+test('a delivery writes a lead that a user deleted, with its present answers', async () => {
   await sink.deliver(aBatch([aDelivery()]), NEVER);
   await database.query('DELETE FROM leads');
   const raw = aLead({ service_question_answers: [{ question: 'When?', slug: 'when', answer: 'soon' }] });

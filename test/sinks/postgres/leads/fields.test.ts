@@ -113,7 +113,7 @@ describe('the fields of a mapping', () => {
     ).toEqual(before);
   });
 
-  test('a changed mapping adds its columns and drops none; what was written stays', async () => {
+  test('a changed mapping adds its columns and drops none; earlier values stay', async () => {
     await open().deliver(batchOf([{ name: 'a', type: 'text' }], mapped(1, { a: 'kept' })), NEVER);
     await open().deliver(batchOf([{ name: 'b', type: 'bigint' }], mapped(2, { b: 7n })), NEVER);
     expect(await rows('id, a, b')).toEqual([
@@ -157,7 +157,7 @@ describe('the fields of a mapping', () => {
     ]);
   });
 
-  test('a column of one’s own is used if its type can hold the field, and otherwise leads wait', async () => {
+  test('a column that a user added is used if its type can hold the field; otherwise the leads wait', async () => {
     await open().deliver(aBatch(1), NEVER);
     await database.query(
       'ALTER TABLE leads ADD COLUMN rooms text, ADD COLUMN phone varchar(20), ADD COLUMN price numeric',
@@ -180,7 +180,7 @@ describe('the fields of a mapping', () => {
     expect(error.unsent).toBe(true);
   });
 
-  test('a table that cannot take more columns is told with what to do, before anything is sent', async () => {
+  test('the error for a table without room for more columns has the next step, and comes before anything is sent', async () => {
     await open().deliver(aBatch(1), NEVER);
     const [{ used = 0 } = {}] = await database.query(
       "SELECT relnatts::int AS used FROM pg_class WHERE oid = 'leads'::regclass",
@@ -201,7 +201,7 @@ describe('the fields of a mapping', () => {
     expect(kinds(await open().deliver(one, NEVER))).toEqual(['delivered']);
   });
 
-  test('a value of a former mapping that its column cannot hold refuses that lead alone', async () => {
+  test('a value of a former mapping that its column cannot hold is refused with its lead alone', async () => {
     const columns: MappedColumn[] = [{ name: 'rooms', type: 'bigint' }];
     await open().deliver(batchOf(columns, mapped(9, { rooms: 9n })), NEVER);
     const batch = batchOf(
@@ -234,7 +234,7 @@ describe('the fields of a mapping', () => {
     ]);
   });
 
-  test('a sink that knows a column notices that its field has another type, or that somebody changed the column', async () => {
+  test('a sink that knows a column notices that its field has another type, or that a user changed the column', async () => {
     const sink = open();
     const of = (type: MappedColumn['type'], id: number, rooms: MappedValue) =>
       batchOf([{ name: 'rooms', type }], mapped(id, { rooms }));
@@ -247,7 +247,7 @@ describe('the fields of a mapping', () => {
     expect(await rows('rooms')).toEqual([{ rooms: '3' }, { rooms: 'three' }, { rooms: '4' }]);
   });
 
-  test('a column of numbers with a fraction holds whole numbers as well', async () => {
+  test('a column for fractions accepts whole numbers as well', async () => {
     const sink = open();
     const of = (type: MappedColumn['type'], id: number, value: MappedValue) =>
       batchOf([{ name: 'share', type }], mapped(id, { share: value }));
@@ -305,7 +305,7 @@ describe('the fields of a mapping', () => {
     expect(outcomes.flatMap(kinds)).toEqual(Array(4).fill('delivered'));
   });
 
-  test('a column that somebody drops comes back with the next attempt', async () => {
+  test('the next attempt creates a column again that a user drops', async () => {
     const sink = open();
     const batch = (id: number) => batchOf([{ name: 'rooms', type: 'bigint' }], mapped(id, { rooms: 3n }));
     await sink.deliver(batch(1), NEVER);
@@ -318,7 +318,7 @@ describe('the fields of a mapping', () => {
     ]);
   });
 
-  test('a test event tries the columns and leaves none behind; a preview shows the values', async () => {
+  test('a test event tests the columns and leaves none behind; a preview shows the values', async () => {
     const sink = open();
     await sink.deliver(aBatch(1), NEVER);
     const test = testBatch('sink', new Date());

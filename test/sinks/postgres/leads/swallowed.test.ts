@@ -24,7 +24,7 @@ const deliver = (...deliveries: Delivery[]) => sink.deliver(aBatch(deliveries), 
 const kinds = (outcomes: readonly { kind: string }[]) => outcomes.map(({ kind }) => kind);
 const leadIds = async () => (await database.query('SELECT id FROM leads ORDER BY id')).map(({ id }) => id);
 
-describe('a lead that something in the database swallows', () => {
+describe('a lead that the database discards', () => {
   test('by a trigger before INSERT is refused alone', async () => {
     await deliver(aDelivery({ leadId: 1000n }));
     await swallow('INSERT', 'NEW.id = 13');
@@ -39,7 +39,7 @@ describe('a lead that something in the database swallows', () => {
     expect(reason).toContain('trigger');
   });
 
-  test('is refused when it is the change that is swallowed, and keeps its content and answers', async () => {
+  test('is refused if the database discards only its change, and keeps its content and answers', async () => {
     await deliver(aDelivery());
     await swallow('UPDATE', 'true');
     const raw = aLead({ client_name: 'Changed', service_question_answers: [] });
@@ -48,7 +48,7 @@ describe('a lead that something in the database swallows', () => {
     expect(await database.query('SELECT * FROM lead_answers')).toHaveLength(2);
   });
 
-  test('is refused when a trigger gives it another key', async () => {
+  test('is refused if a trigger gives it another key', async () => {
     await deliver(aDelivery({ leadId: 1n }));
     await database.query(
       `CREATE FUNCTION shift() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.id := NEW.id + 1000; RETURN NEW; END'`,
@@ -58,7 +58,7 @@ describe('a lead that something in the database swallows', () => {
     expect(await leadIds()).toEqual(['1']);
   });
 
-  test('is delivered when something newer is there, also beside one that is refused', async () => {
+  test('is delivered if the table has newer content, even beside one that is refused', async () => {
     const newer = { version: 2, changedAt: new Date('2026-11-22T00:00:00Z') };
     await deliver(aDelivery({ leadId: 1n, ...newer }));
     await swallow('INSERT', 'true');
@@ -73,14 +73,14 @@ describe('a lead that something in the database swallows', () => {
     ]);
   });
 
-  test('is delivered when the very same is there already, and only writing it again is swallowed', async () => {
+  test('is delivered if the table already has the same content, and only a repeated write is discarded', async () => {
     await deliver(aDelivery());
     await swallow('UPDATE', 'true');
     expect(kinds(await deliver(aDelivery()))).toEqual(['delivered']);
     expect(await database.query('SELECT * FROM lead_answers')).toHaveLength(2);
   });
 
-  test('waits when there is a rule on leads, for that concerns every lead', async () => {
+  test('waits if there is a rule on the table, because it affects every lead', async () => {
     await deliver(aDelivery({ leadId: 1n }));
     await database.query('CREATE RULE swallow AS ON INSERT TO leads DO INSTEAD NOTHING');
     const error = await deliver(aDelivery({ leadId: 2n })).catch((thrown: unknown) => thrown);
@@ -98,7 +98,7 @@ describe('a lead that something in the database swallows', () => {
     expect(await leadIds()).toEqual(['1', '2']);
   });
 
-  /** What meets the condition is not written, and nobody is told. */
+  /** Creates a trigger that discards rows that meet the condition, without an error. */
   async function swallow(event: string, condition: string): Promise<void> {
     await database.query(`CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       IF ${condition} THEN RETURN NULL; END IF; RETURN NEW; END $$`);
