@@ -24,7 +24,7 @@ const STATES = 'SELECT lead_id, state, attempts, reason FROM deliveries ORDER BY
 const WRONG = { kind: 'rejected', reason: 'is wrong', path: 'client_email' } as const;
 const CRM = `${STATES.replace(' ORDER', " WHERE sink = 'crm' ORDER")}`;
 
-it('follows a delivery through everything that becomes of it', async () => {
+it('copies each change of a delivery', async () => {
   const stores = await TwoStores.open();
   const same = async () => expect(await stores.inPostgres(CRM)).toEqual(stores.inLedger(CRM));
   await stores.list([1, 2, 3]);
@@ -50,7 +50,7 @@ it('follows a delivery through everything that becomes of it', async () => {
   ]);
 });
 
-it('follows a delivery that is discarded, brought back and delivered', async () => {
+it('copies a delivery that is discarded, retried and delivered', async () => {
   const stores = await TwoStores.open();
   const same = async () => expect(await stores.inPostgres(CRM)).toEqual(stores.inLedger(CRM));
   await stores.list([1, 2, 3]);
@@ -76,7 +76,7 @@ it('follows a delivery that is discarded, brought back and delivered', async () 
   ).toEqual([{ n: '3' }]);
 });
 
-it('counts the attempts that failed alike, also those of a sink that refuses everything', async () => {
+it('counts the attempts that failed in the same way, even of a sink that refuses everything', async () => {
   const attempts =
     "SELECT lead_id, outcome, times, last_started_at FROM attempts WHERE sink = 'crm' ORDER BY lead_id, started_at";
   for (const outcome of [refused, unavailable]) {
@@ -93,7 +93,7 @@ it('counts the attempts that failed alike, also those of a sink that refuses eve
   }
 });
 
-it('knows a delivery by its new name alone when its lead changes before it was attempted', async () => {
+it('has a delivery only under its new id if its lead changes before the first attempt', async () => {
   const stores = await TwoStores.open();
   const names = "SELECT delivery_id, lead_version FROM deliveries WHERE sink = 'crm'";
   await stores.on.list([1]);
@@ -107,7 +107,7 @@ it('knows a delivery by its new name alone when its lead changes before it was a
   expect(after[0]?.['delivery_id']).not.toBe(before?.['delivery_id']);
 });
 
-it('follows a poll to its end, and a rejected lead until it comes right', async () => {
+it('copies the end of a poll, and a rejected lead until it becomes valid', async () => {
   const stores = await TwoStores.open();
   const poll = await stores.on.ledger.startPoll('main');
   await stores.bring();
@@ -119,7 +119,7 @@ it('follows a poll to its end, and a rejected lead until it comes right', async 
   ]);
 });
 
-it('shows a rejected lead as open again when it breaks the description once more', async () => {
+it('shows a rejected lead as open again if it does not match the description again', async () => {
   const stores = await TwoStores.open();
   const rejected = 'SELECT lead_id, poll_id, last_poll_id, resolved_at FROM rejected_leads';
   const broken = { ...aListedLead({ id: 1, client_email: null }), ...WRONG };
@@ -132,7 +132,7 @@ it('shows a rejected lead as open again when it breaks the description once more
   expect(await stores.inPostgres(rejected)).toMatchObject([{ last_poll_id: '3', resolved_at: null }]);
 });
 
-it('brings a lead’s versions, and closes the one that is no longer current although it came before', async () => {
+it('copies a lead’s versions, and closes an earlier version that it has already copied', async () => {
   const stores = await TwoStores.open();
   await stores.list([1]);
   await stores.bring();
@@ -144,7 +144,7 @@ it('brings a lead’s versions, and closes the one that is no longer current alt
   expect((await stores.inPostgres(versions)).map((row) => row['is_current'])).toEqual(['0', '1']);
 });
 
-it('writes nothing when nothing has changed', async () => {
+it('writes nothing if nothing has changed', async () => {
   const stores = await TwoStores.open();
   await stores.list(ids(1, 20));
   await stores.bring();
@@ -154,7 +154,7 @@ it('writes nothing when nothing has changed', async () => {
   expect(await stores.inPostgres(written)).toEqual(before);
 });
 
-it('shows that leads arrive while a long first round still goes on', async () => {
+it('updates the overview of leads and polls during a long first round', async () => {
   const stores = await TwoStores.open();
   await stores.list(ids(1, 2500));
   const poll = await stores.on.ledger.startPoll('main');
@@ -180,7 +180,7 @@ it('shows that leads arrive while a long first round still goes on', async () =>
   ]);
 });
 
-it('reads a table no further in a round that has reached its end', async () => {
+it('stops reading a table in a round that has reached its end', async () => {
   const stores = await TwoStores.open();
   await stores.list(ids(1, 2500));
   const reads: string[] = [];
@@ -201,7 +201,7 @@ it('reads a table no further in a round that has reached its end', async () => {
   });
 });
 
-it('goes on where it was, in parts, with another process', async () => {
+it('continues with another process where it stopped, in parts', async () => {
   const stores = await TwoStores.open();
   await stores.list(ids(1, 1200));
   const seen: number[] = [];
@@ -222,7 +222,7 @@ it('goes on where it was, in parts, with another process', async () => {
   expect(await stores.inPostgres('SELECT count(*) AS n FROM deliveries')).toEqual([{ n: '2400' }]);
 });
 
-it('holds no more text at once than fits in memory beside others, and brings all of it', async () => {
+it('copies large texts in parts of limited size', async () => {
   const stores = await TwoStores.open();
   const large = ids(1, 8).map((id) => aListedLead({ id, note: 'x'.repeat(1_500_000) }));
   const broken = large.map(
@@ -248,7 +248,7 @@ it('holds no more text at once than fits in memory beside others, and brings all
   expect(await stores.inPostgres('SELECT leads FROM v_clients')).toEqual([{ leads: '8' }]);
 });
 
-it('keeps what an earlier ledger brought, beside what one made anew brings from 1 on', async () => {
+it('keeps the rows of an earlier ledger beside those of a new ledger that numbers from 1', async () => {
   const stores = await TwoStores.open();
   await stores.list([1, 2]);
   await stores.bring();
@@ -266,7 +266,7 @@ it('keeps what an earlier ledger brought, beside what one made anew brings from 
   await anew.close();
 });
 
-it('counts once how fast a lead came to a sink, also where a ledger was lost and brings it as a new one again', async () => {
+it('counts the delivery time of a lead once, even if a new ledger delivers it again after the old one was lost', async () => {
   const stores = await TwoStores.open();
   await stores.list([1, 2]);
   await stores.attempt(2, delivered);
@@ -291,7 +291,7 @@ it('counts once how fast a lead came to a sink, also where a ledger was lost and
   expect(after[0]).toEqual(before[0]);
 });
 
-it('shows a delivery once that two ledgers bring under one id, with the attempts of both', async () => {
+it('shows a delivery once if two ledgers have it under the same id, with the attempts of both', async () => {
   const stores = await TwoStores.open();
   await stores.list([1, 2]);
   await stores.attempt(2, delivered);
@@ -323,7 +323,7 @@ it('shows a delivery once that two ledgers bring under one id, with the attempts
   }
 });
 
-it('has no content of a lead from before a ledger that was made anew, unless the history was copied as documented', async () => {
+it('lacks the contents from before a new ledger, unless the history was copied as documented', async () => {
   const stores = await TwoStores.open();
   await stores.on.list([1]);
   await stores.bring();
@@ -348,7 +348,7 @@ it('has no content of a lead from before a ledger that was made anew, unless the
   expect(await asOf(`${schema}_archive.lead_versions`)).toEqual([{ name: 'Anna Müller' }]);
 });
 
-it('knows one current content of a lead, that of the ledger that was restored and not that of the one that was lost', async () => {
+it('has one current content of a lead, that of the restored ledger and not that of the lost one', async () => {
   const stores = await TwoStores.open();
   await stores.on.list([1]);
   const file = `${tempDir()}/restored.db`;
@@ -377,7 +377,7 @@ it('knows one current content of a lead, that of the ledger that was restored an
   await restored.close();
 });
 
-it('brings what a ledger knows whose disk was set back, and leaves what was brought before as that of a lost one', async () => {
+it('copies the ledger of a restored disk snapshot, and keeps the rows that it copied before as those of a lost ledger', async () => {
   const stores = await TwoStores.open();
   await stores.list(ids(1, 3));
   await stores.attempt(1, delivered);
@@ -434,7 +434,7 @@ it('brings what a ledger knows whose disk was set back, and leaves what was brou
   expect(stores.events).toEqual([]);
 });
 
-it('leaves out what PostgreSQL refuses, says so, and brings the rest', async () => {
+it('leaves out the rows that PostgreSQL rejects, reports them, and copies the rest', async () => {
   const stores = await TwoStores.open();
   await stores.list(ids(1, 9));
   await stores.bring();
@@ -453,7 +453,7 @@ it('leaves out what PostgreSQL refuses, says so, and brings the rest', async () 
   ]);
 });
 
-it('goes on while every connection that delivers is taken', async () => {
+it('continues while deliveries use every connection', async () => {
   const stores = await TwoStores.open();
   await stores.list([1]);
   await stores.bring();
@@ -465,7 +465,7 @@ it('goes on while every connection that delivers is taken', async () => {
   await held;
 });
 
-it('keeps no delivery waiting', async () => {
+it('delays no delivery', async () => {
   const stores = await TwoStores.open();
   await stores.list([1]);
   await stores.bring();
@@ -477,12 +477,12 @@ it('keeps no delivery waiting', async () => {
   await held;
 });
 
-it('is not there when it is switched off', () => {
+it('does not exist if it is switched off', () => {
   expect(openPostgres({ url: 'postgresql://127.0.0.1/x', mirror: false }).mirror).toBeUndefined();
   expect(openPostgres({ url: 'postgresql://127.0.0.1/x', mirror: '1m' }).mirror?.everyMs).toBe(60_000);
 });
 
-it('takes client keys away when there is no secret any more, and exchanges them with another one', async () => {
+it('removes the client keys if there is no secret any more, and replaces them with another secret', async () => {
   const stores = await TwoStores.open();
   await stores.list([1, 2]);
   const keys = async () => {
@@ -505,7 +505,7 @@ it('takes client keys away when there is no secret any more, and exchanges them 
   expect(await stores.inPostgres('SELECT * FROM v_clients')).toEqual([]);
 });
 
-it('knows a sink that was renamed, also twice, by its name alone, in what was brought before as well', async () => {
+it('has a renamed sink only under its last name, even in rows that it copied before', async () => {
   const stores = await TwoStores.open();
   const names = `SELECT sink, count(*) AS n FROM deliveries GROUP BY 1 UNION ALL SELECT sink, count(*) FROM attempts GROUP BY 1
     UNION ALL SELECT sink, 0 FROM v_sink_health ORDER BY 1, 2`;
@@ -526,7 +526,7 @@ it('knows a sink that was renamed, also twice, by its name alone, in what was br
   ).toEqual(['buyers', 'crm', 'warehouse']);
 });
 
-it('a sink that is renamed while it is brought is seen to the next time', async () => {
+it('renames a sink in the next round if it is renamed during a round', async () => {
   const stores = await TwoStores.open();
   await stores.list([1, 2]);
   await stores.bring();

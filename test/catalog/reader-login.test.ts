@@ -11,7 +11,7 @@ async function withSchema(): Promise<TwoStores> {
 }
 
 describe('the user of deploy/postgres/reader-login.sql', () => {
-  it('only reads and is cut off by default, and may change both in its session', async () => {
+  it('is read-only and has a statement timeout by default, and may change both in its session', async () => {
     const ask = await asReader(await withSchema());
     const { rows } = await ask('SHOW statement_timeout');
     expect(rows).toEqual([{ statement_timeout: '15s' }]);
@@ -21,7 +21,7 @@ describe('the user of deploy/postgres/reader-login.sql', () => {
     await ask('CREATE TEMP TABLE t (a int)');
   });
 
-  it('creates no temporary table where no_temp takes that right from everybody', async () => {
+  it('creates no temporary table if no_temp revokes that right from PUBLIC', async () => {
     const stores = await withSchema();
     const [database] = await stores.postgres.query('SELECT quote_ident(current_database()) AS name');
     onTestFinished(async () => {
@@ -35,7 +35,7 @@ describe('the user of deploy/postgres/reader-login.sql', () => {
     expect((await ask('SELECT count(*) AS n FROM v_leads_no_pii')).rows).toEqual([{ n: '0' }]);
   });
 
-  it('is not taken for safe where another role still lets it create temporary tables', async () => {
+  it('is rejected if another role still lets it create temporary tables', async () => {
     const stores = await withSchema();
     const { query } = stores.postgres;
     const [role, user] = [uniqueName('analyst'), uniqueName('reader')];

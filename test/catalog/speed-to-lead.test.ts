@@ -35,7 +35,7 @@ async function aBusyDay(): Promise<TwoStores> {
   return stores;
 }
 
-it('open and dead leads count with their present age, and a backfill is told from a fresh lead, in both stores', async () => {
+it('both stores count open and dead leads with their present age, and distinguish a backfill from a new lead', async () => {
   const stores = await aBusyDay();
   const age = (Date.now() - Date.parse('2026-11-20T11:00:00.000Z')) / 1000;
   for (const rows of [stores.inLedger(ALL), await stores.inPostgres(ALL)]) {
@@ -63,7 +63,7 @@ it('open and dead leads count with their present age, and a backfill is told fro
   expect(await stores.inPostgres(ARRIVED)).toEqual(stores.inLedger(ARRIVED));
 });
 
-it('a gone lead is shown in both stores until it comes back, and an erased one as erased', async () => {
+it('both stores show a gone lead until it comes back, and an erased one as erased', async () => {
   const stores = await aBusyDay();
   const gone = 'SELECT lead_id, last_listed_at, gone_at FROM v_gone_leads';
   const ledger = stores.inLedger(gone);
@@ -87,7 +87,7 @@ it('a gone lead is shown in both stores until it comes back, and an erased one a
   expect(await stores.inPostgres(erased)).toEqual(stores.inLedger(erased));
 });
 
-it('a blank that is no space is no email address, in both stores', async () => {
+it('both stores treat a contact of any whitespace as missing', async () => {
   const stores = await TwoStores.open();
   const given = { client_email: '\t\u00a0', client_phone_number: '\u3000', client_address: null };
   await stores.list([aListedLead({ id: 1, ...given }), aListedLead({ id: 2, client_email: '\u00a0a@b.c' })]);

@@ -93,7 +93,7 @@ async function storeBefore() {
   };
 }
 
-it('deliveries, attempts, answers and versions of an older store are all there after the upgrade, to the last column', async () => {
+it('an upgrade keeps all deliveries, attempts, answers and versions of an older schema, in every column', async () => {
   const { everything, upgrade, query } = await storeBefore();
   const before = await everything();
   await upgrade();
@@ -111,7 +111,7 @@ it('deliveries, attempts, answers and versions of an older store are all there a
   );
 });
 
-it('views of others over the tables go on over what replaces them, with their owners, grants and comments', async () => {
+it('an upgrade keeps the views of other users over the tables that it replaces, with their owners, grants and comments', async () => {
   const { upgrade, query, schema } = await storeBefore();
   const role = uniqueName('analyst');
   await query(`CREATE ROLE ${role}`);
@@ -153,7 +153,7 @@ it('views of others over the tables go on over what replaces them, with their ow
     await asRole(sql);
 });
 
-it('what depends on the tables and cannot be made anew keeps leads waiting, is named, and is left as it is', async () => {
+it('an upgrade changes nothing if an object that it cannot create again depends on the tables; the leads wait, and the error names it', async () => {
   const { sink, query, schema, upgrade, everything } = await storeBefore();
   const before = await everything();
   await query('CREATE MATERIALIZED VIEW counted AS SELECT count(*) FROM deliveries');
@@ -172,7 +172,7 @@ it('what depends on the tables and cannot be made anew keeps leads waiting, is n
   expect(await everything()).toEqual(before);
 });
 
-it('a role that could write the tables writes what takes their place', async () => {
+it('a role that could write the tables can write their replacements', async () => {
   const { upgrade, query } = await storeBefore();
   const role = uniqueName('writer');
   await query(`CREATE ROLE ${role}`);

@@ -15,7 +15,7 @@ function secrets(): string[] {
   });
 }
 
-test('the schema knows its secrets', () => {
+test('the schema marks the secrets', () => {
   expect(secrets()).toEqual(
     expect.arrayContaining(['queue.redis_url', 'admin.token', 'tokens.encryption_key', 'store.client_key']),
   );
@@ -28,19 +28,14 @@ test.each(
       [secret, '${NOT_SET}'],
       [secret, '{ file: /does/not/exist }'],
     ]),
-)(
-  '%s may be absent (%s) where only the ledger is looked into, and not where leadsync runs',
-  (secret, value) => {
-    const [section, option] = secret.split('.');
-    const yaml = `sources:
+)('%s may be absent (%s) for commands that only read the ledger, but not for run', (secret, value) => {
+  const [section, option] = secret.split('.');
+  const yaml = `sources:
   main: { base_url: 'https://leads.example.com', client_id: a, client_secret: b }
 ${section}: { ${option}: ${value.startsWith('$') ? `'${value}'` : value} }
 `;
-    const file = '/etc/leadsync/leadsync.yaml';
-    const ofLedger = loadLedgerConfig(file, { ...parts, readFile: () => Buffer.from(yaml) });
-    expect(ofLedger.sources).toMatchObject([{ name: 'main' }]);
-    expect(() => parseConfig(yaml, file, parts)).toThrow(
-      value.startsWith('$') ? 'NOT_SET' : '/does/not/exist',
-    );
-  },
-);
+  const file = '/etc/leadsync/leadsync.yaml';
+  const ofLedger = loadLedgerConfig(file, { ...parts, readFile: () => Buffer.from(yaml) });
+  expect(ofLedger.sources).toMatchObject([{ name: 'main' }]);
+  expect(() => parseConfig(yaml, file, parts)).toThrow(value.startsWith('$') ? 'NOT_SET' : '/does/not/exist');
+});

@@ -58,11 +58,11 @@ test.each([
   ['a: { type: s3, bucket: b, every: 1d, endpoint: minio }', 'must be an address such as'],
   ['a: { type: s3, bucket: b, every: 1d, access_key_id: k }', 'set both, or neither'],
   [`A!: { ${directory}, every: 1d }`, 'a name consists of a-z'],
-])('%s is refused with what is wrong', (entry, message) => {
+])('%s is rejected with the reason', (entry, message) => {
   expect(faultsOf(`${SOURCE}exports:\n  ${entry}\n`).join('\n')).toContain(message);
 });
 
-test('looking into the ledger needs no key of a storage', () => {
+test('a command that only reads the ledger needs no key of a storage', () => {
   const text = `${SOURCE}exports:
   lake:
     type: s3

@@ -8,7 +8,7 @@ const sink = (...lines: string[]) =>
 const RATE = 'must be a rate such as 5/s, 100/m or 1000/h, from 1 to 10000';
 const DURATION = 'must be a duration such as 500ms, 30s, 5m, 2h or 1d';
 
-describe('a fault is told at its line and column, with what to do', () => {
+describe('a fault is reported at its line and column, with the next step', () => {
   test.each<[string, string, ...string[]]>([
     // the file as a whole
     ['an empty file', '', ' the configuration is empty; `leadsync init` creates one'],
@@ -241,7 +241,7 @@ describe('a fault is told at its line and column, with what to do', () => {
       '6:18: admin.listen: must be host:port such as 127.0.0.1:9464 or [::1]:9464, or off',
     ],
     [
-      'an address that is a port alone',
+      'an address that is only a port',
       `${SOURCE}admin: { listen: 9464 }\n`,
       '6:18: admin.listen: must be host:port such as 127.0.0.1:9464 or [::1]:9464, or off',
     ],
@@ -261,17 +261,17 @@ describe('a fault is told at its line and column, with what to do', () => {
       '6:17: admin.hosts: other machines can reach leads.example.com, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` generates one), or remove this',
     ],
     [
-      'a block of proxies that is none',
+      'an invalid block of proxies',
       `${SOURCE}admin: { token: a-token-of-some-length, trusted_proxies: [10.0.0.0/8, 10.0.0.0/33] }\n`,
       '6:71: admin.trusted_proxies[1]: must be an IP address or a CIDR block such as 10.0.0.0/8',
     ],
     [
-      'trusted proxies that are everybody',
+      'trusted proxies that include every address',
       `${SOURCE}admin: { token: a-token-of-some-length, trusted_proxies: [0.0.0.0/0] }\n`,
       '6:59: admin.trusted_proxies[0]: must be an IP address or a CIDR block such as 10.0.0.0/8',
     ],
     [
-      'a trusted proxy, which others ask, without a token',
+      'a trusted proxy, through which other machines connect, without a token',
       `${SOURCE}admin: { trusted_proxies: [10.0.0.1] }\n`,
       '6:27: admin.trusted_proxies: other machines can reach it through 10.0.0.1, and no admin.token is set; add `token: ${LEADSYNC_ADMIN_TOKEN}` beside it (`openssl rand -hex 32` generates one), or remove this',
     ],
@@ -296,7 +296,7 @@ describe('a fault is told at its line and column, with what to do', () => {
       '6:21: queue.redis_url: must be a redis:// or rediss:// address such as redis://127.0.0.1:6379/0',
     ],
     [
-      'a secret file that is not there',
+      'a missing secret file',
       `${SOURCE}tokens: { encryption_key: { file: /nowhere/key } }\n`,
       '6:35: tokens.encryption_key.file: cannot read /nowhere/key: there is no such file (ENOENT)',
     ],
@@ -351,7 +351,7 @@ describe('a fault is told at its line and column, with what to do', () => {
   });
 });
 
-test('all faults are told at once, in the order of the file', () => {
+test('all faults are reported together, in the order of the file', () => {
   const text = `data_dir: ""
 sources:
   Main:
@@ -392,22 +392,22 @@ more: 1
   ]);
 });
 
-test('every line that breaks the syntax is told, once', () => {
+test('every line with a syntax error is reported, once', () => {
   const faults = faultsOf('a: "\\q \\w"\nb: @c\nd: "\\e"}\n');
   expect(faults.map((line) => line.split(' ')[0])).toEqual(['1:5:', '2:4:', '3:8:']);
 });
 
-test('Windows line ends and a byte-order mark change no position', () => {
+test('Windows line endings and a byte-order mark change no position', () => {
   const text = `dat_dir: x\n${SOURCE}log: { level: 5 }\n`;
   expect(faultsOf(`\uFEFF${text.replaceAll('\n', '\r\n')}`)).toEqual(faultsOf(text));
 });
 
-test('a fault in a value that an alias stands for is told once, where the value is written', () => {
+test('a fault in a value with an alias is reported once, where the value is written', () => {
   const text = `${SOURCE}sinks:\n  a: &a { type: pigeon, loft: x, altitude: 0 }\n  b: *a\n`;
   expect(faultsOf(text)).toEqual(['7:44: sinks.b.altitude: must be 1 or more']);
 });
 
-test('aliases that multiply without end are refused', () => {
+test('aliases that multiply without end are rejected', () => {
   const levels = Array.from(
     { length: 12 },
     (_, n) => `a${n}: &a${n} [${Array(10).fill(n === 0 ? 'x' : `*a${n - 1}`)}]`,
@@ -417,7 +417,7 @@ test('aliases that multiply without end are refused', () => {
   expect(faults[0]).toMatch(/^\d+:\d+: .*too deep or too large/);
 });
 
-test('a file full of half references or aliases is told soon', () => {
+test('the faults of a file full of incomplete references or aliases are reported quickly', () => {
   const start = process.cpuUsage();
   expect(faultsOf(`${SOURCE}data_dir: "${'${'.repeat(100_000)}"\n`)).toHaveLength(1);
   expect(faultsOf(`a: &a 1\nb:\n${' - *a\n'.repeat(30_000)}`)).toHaveLength(1);
@@ -425,10 +425,10 @@ test('a file full of half references or aliases is told soon', () => {
   expect((user + system) / 1000).toBeLessThan(5000);
 });
 
-test.each(['[', '- ', 'a: ['])('a nesting without end is refused, made of %j', (opening) => {
+test.each(['[', '- ', 'a: ['])('an endless nesting of %j is rejected', (opening) => {
   expect(faultsOf(opening.repeat(20_000))).not.toEqual([]);
 });
 
-test('what a terminal would obey is shown and not obeyed', () => {
+test('control characters are escaped for a terminal', () => {
   expect(faultsOf(`${SOURCE}"\\e[2J": 1\n`)[0]).toContain('unknown key "\\u001b[2J"');
 });

@@ -45,7 +45,7 @@ async function interrupted(request: ExportRequest, remove: () => void): Promise<
   await exportTables(request, reportProgress, new AbortController().signal);
 }
 
-test.each(LAYOUTS)('an export whose file is removed while it is made is none: %j', async (setting) => {
+test.each(LAYOUTS)('an export fails if its file is removed while it is written: %j', async (setting) => {
   const request = await anExport(setting);
   const out = join(request.output, '..');
   const remove = () => {
@@ -58,7 +58,7 @@ test.each(LAYOUTS)('an export whose file is removed while it is made is none: %j
   expect(readdirSync(out)).toEqual([]);
 });
 
-test.each(LAYOUTS)('a folder that vanishes under an export is not made anew: %j', async (setting) => {
+test.each(LAYOUTS)('an export does not create its folder again if it vanishes: %j', async (setting) => {
   const request = await anExport(setting);
   const out = join(request.output, '..');
   await expect(interrupted(request, () => rmSync(out, { recursive: true }))).rejects.toMatchObject({
@@ -67,7 +67,7 @@ test.each(LAYOUTS)('a folder that vanishes under an export is not made anew: %j'
   expect(existsSync(out)).toBe(false);
 });
 
-test('an export of several files is none when one of them is removed after it was written', async () => {
+test('an export of several files fails if one of them is removed after it was written', async () => {
   const request = await anExport(LAYOUTS[2]);
   const out = join(request.output, '..');
   const remove = () => {

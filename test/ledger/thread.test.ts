@@ -80,7 +80,7 @@ test('closing the ledger answers every waiting request, may be repeated, and pre
   await expect(ledger.backlog()).rejects.toMatchObject({ message: 'The ledger is closed.' });
 });
 
-test('a thread that dies takes its process with it: a supervisor starts another', async () => {
+test('a thread that dies ends its process, so that a supervisor starts another', async () => {
   const file = join(tempDir(), 'ledger.db');
   const dying = fileURLToPath(new URL('./dying-thread-process.ts', import.meta.url));
   const run = promisify(execFile)(process.execPath, [dying, file]);

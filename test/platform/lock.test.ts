@@ -26,7 +26,7 @@ test.each([0o666, 0o644, 0o640, 0o600, undefined])(
   },
 );
 
-test('a lock that cannot be looked at is not taken for a free one', () => {
+test('a lock that cannot be checked does not count as free', () => {
   const folder = join(tempDir(), 'loop');
   expect(isLocked(join(folder, 'lock'))).toBe(false);
   symlinkSync(folder, folder);

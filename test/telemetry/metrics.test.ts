@@ -40,7 +40,7 @@ function metrics(options: Partial<MetricsOptions> = {}) {
   return { registry, observe, rename, scrape };
 }
 
-test('every series is there before the first event, at 0', async () => {
+test('every series exists before the first event, with the value 0', async () => {
   const series = await metrics().scrape();
   const missing = ['main', 'other'].flatMap((source) =>
     [
@@ -70,7 +70,7 @@ test('every series is there before the first event, at 0', async () => {
   expect([...missing, ...missingOfSinks]).toEqual([]);
 });
 
-test('no event adds a series that was not there from the start', async () => {
+test('no event adds a series that did not exist from the start', async () => {
   const { observe, scrape } = metrics();
   // What Node reports of itself comes and goes by kind of resource.
   const ours = (series: Map<string, number>) =>
@@ -80,7 +80,7 @@ test('no event adds a series that was not there from the start', async () => {
   expect(ours(await scrape())).toEqual(before);
 });
 
-test('what ends late of a source, a sink, an export, a backup or a destination that was removed brings no series back', async () => {
+test('work that ends after its source, sink, export, backup or destination was removed restores no series', async () => {
   const { observe, rename, scrape } = metrics();
   rename({ sources: ['other'], sinks: ['drop'], exports: [], backups: [], destinations: [] });
   const before = [...(await scrape()).keys()];
@@ -88,13 +88,13 @@ test('what ends late of a source, a sink, an export, a backup or a destination t
   expect([...(await scrape()).keys()]).toEqual(before);
 });
 
-test('a worker, which has no sources of its own, counts what became of the leads of any', async () => {
+test('a worker, which has no sources of its own, counts the outcomes of the leads of any source', async () => {
   const { observe, scrape } = metrics({ sources: [] });
   observe(anEvent('delivery-dead'));
   expect((await scrape()).get('leadsync_deliveries_total{sink="crm",outcome="dead"}')).toBe(1);
 });
 
-test('names follow the rules: the prefix, base units, _total on counters alone, a help text', async () => {
+test('names follow the rules: the prefix, base units, _total only for counters, a help text', async () => {
   const { registry } = metrics();
   for (const { name, help, type } of await registry.getMetricsAsJSON()) {
     expect(name).toMatch(/^(leadsync|process|nodejs)_[a-z0-9_]+$/);
@@ -120,7 +120,7 @@ test('the process and Node.js have the names that published dashboards expect, a
   expect(names.filter((name) => /^nodejs_active_.*_total$/.test(name))).toEqual([]);
 });
 
-test('a poll counts its leads, its bytes, its time and its end', async () => {
+test('a poll counts its leads, its bytes, its duration and its outcome', async () => {
   const { observe, scrape } = metrics();
   observe(anEvent('poll-finished'));
   const series = await scrape();
@@ -137,7 +137,7 @@ test('a poll counts its leads, its bytes, its time and its end', async () => {
   expect(series.get('leadsync_leads_new_total{source="other"}')).toBe(0);
 });
 
-test('the size of a listing is shown once it is known, and stays when a poll fails', async () => {
+test('the size of a listing is exported once it is known, and stays if a poll fails', async () => {
   const { observe, scrape } = metrics();
   const size = async () => (await scrape()).get('leadsync_listing_leads{source="main"}');
   expect(await size()).toBeNaN();
@@ -151,7 +151,7 @@ test('the size of a listing is shown once it is known, and stays when a poll fai
   expect(await size()).toBe(0);
 });
 
-test('the rejected leads of a listing are shown until it is read again, although the service says that it has not changed', async () => {
+test('the rejected leads of a listing are exported until it is read again, even if the service says that it has not changed', async () => {
   const { observe, scrape } = metrics();
   const rejected = async () => (await scrape()).get('leadsync_listing_rejected{source="main"}');
   expect(await rejected()).toBeNaN();
@@ -165,7 +165,7 @@ test('the rejected leads of a listing are shown until it is read again, although
   expect(await rejected()).toBe(0);
 });
 
-test('a poll that broke off counts what it recorded, and is no success', async () => {
+test('a poll that broke off counts the leads that it recorded, and is not a success', async () => {
   const { observe, scrape } = metrics();
   observe(anEvent('poll-failed'));
   let series = await scrape();
@@ -178,7 +178,7 @@ test('a poll that broke off counts what it recorded, and is no success', async (
   expect(series.get('leadsync_poll_failures_in_a_row{source="main"}')).toBe(0);
 });
 
-test('a batch counts each outcome, its time, and how long its leads took', async () => {
+test('a batch counts each outcome, its duration, and the delivery times of its leads', async () => {
   const { observe, scrape } = metrics();
   observe(anEvent('batch-settled'));
   observe(anEvent('delivery-dead'));
@@ -195,7 +195,7 @@ test('a batch counts each outcome, its time, and how long its leads took', async
   expect(series.get('leadsync_lead_to_delivery_seconds_bucket{le="+Inf",sink="crm"}')).toBe(2);
 });
 
-test('the next poll of a source is asked for when it is shown; a ledger that cannot be read stops no scrape', async () => {
+test('a scrape reads the next poll of a source, and succeeds even if the ledger cannot be read', async () => {
   const due = new Date('2026-11-23T08:00:00.000Z');
   let isDown = true;
   const { scrape } = metrics({
@@ -215,7 +215,7 @@ test('the next poll of a source is asked for when it is shown; a ledger that can
   expect(await values()).toEqual([due.getTime() / 1000, 0]);
 });
 
-test('the token’s end is asked for when it is shown', async () => {
+test('a scrape reads the expiry of the token', async () => {
   const ends = new Date('2026-11-20T12:00:00.000Z');
   const { scrape } = metrics({ tokenExpiresAt: (source) => (source === 'main' ? ends : undefined) });
   const series = await scrape();
@@ -223,7 +223,7 @@ test('the token’s end is asked for when it is shown', async () => {
   expect(series.get('leadsync_token_expiry_timestamp_seconds{source="other"}')).toBe(0);
 });
 
-test('what is remembered of an export is asked for when it is shown: it outlives a restart', async () => {
+test('a scrape reads the stored state of an export, which survives a restart', async () => {
   let runs = { madeAt: now, dueAt: now, bytes: 1, failures: 0 };
   const { scrape } = metrics({ exportRuns: async () => runs });
   await scrape();
@@ -238,7 +238,7 @@ test('what is remembered of an export is asked for when it is shown: it outlives
   expect(series.get('leadsync_backup_bytes{backup="daily"}')).toBe(4_096);
 });
 
-test('messages of alerts are counted by their destination, and a new destination begins at 0', async () => {
+test('messages of alerts are counted by destination, and a new destination begins at 0', async () => {
   const { observe, rename, scrape } = metrics();
   observe(anEvent('alert-unsent'));
   observe(anEvent('alert-unsent'));
@@ -259,7 +259,7 @@ test('messages of alerts are counted by their destination, and a new destination
   expect(await messages('pager', 'failed')).toBe(0);
 });
 
-test('the queue is up until it is known to be down', async () => {
+test('the queue counts as up until it is known to be down', async () => {
   const { observe, scrape } = metrics();
   const up = async () => (await scrape()).get('leadsync_carrier_up');
   expect(await up()).toBe(1);
@@ -269,7 +269,7 @@ test('the queue is up until it is known to be down', async () => {
   expect(await up()).toBe(1);
 });
 
-test('the version that runs can be joined to every other series', async () => {
+test('the running version can be joined to every other series', async () => {
   const series = await metrics().scrape();
   expect(series.get(`leadsync_build_info{version="1.2.3",node="${process.versions.node}"}`)).toBe(1);
 });
@@ -278,7 +278,7 @@ describe('the backlog', () => {
   const aMinuteAgo = new Date(now.getTime() - 60_000);
   const waiting: SinkBacklog = { sink: 'crm', pending: 5, dead: 2, oldestOwedAt: aMinuteAgo };
 
-  test('is read once for a scrape, however many series show it', async () => {
+  test('is read once for each scrape, however many series use it', async () => {
     let reads = 0;
     const backlog = async () => {
       reads += 1;
@@ -291,7 +291,7 @@ describe('the backlog', () => {
     expect(series.get('leadsync_backlog_oldest_age_seconds{sink="crm"}')).toBe(60);
   });
 
-  test('is shown as it was last known when it cannot be read, with an age that grows, and the failure is counted', async () => {
+  test('keeps its last values if it cannot be read, with a growing age, and the failure is counted', async () => {
     let time = now;
     let fails = false;
     const backlog = async () => (fails ? Promise.reject(new Error('locked')) : [waiting]);
@@ -306,12 +306,12 @@ describe('the backlog', () => {
     expect(series.get('leadsync_backlog_read_failures_total')).toBeGreaterThan(0);
   });
 
-  test('does not keep a scrape waiting when it cannot be read in time', async () => {
+  test('does not delay a scrape if it cannot be read in time', async () => {
     const series = await metrics({ backlog: () => new Promise(() => {}) }).scrape();
     expect(series.get('leadsync_backlog_pending{sink="crm"}')).toBe(0);
   });
 
-  test('tells which sinks are held and paused, also what another process did to them', async () => {
+  test('has the held and paused sinks, even if another process changed them', async () => {
     const health = { ...HEALTHY, heldSince: now, pausedSince: undefined };
     const { observe, scrape } = metrics({ backlog: async () => [{ ...waiting, health }] });
     observe(anEvent('sink-paused'));
@@ -320,7 +320,7 @@ describe('the backlog', () => {
     expect(series.get('leadsync_sink_paused{sink="crm"}')).toBe(0);
   });
 
-  test('tells how much of the daily limit of a destination is used, and NaN if it reports none', async () => {
+  test('has the used part of the daily limit of a destination, or NaN if it reports none', async () => {
     const quota = { unit: 'API requests', used: 12, limit: 250, readAt: now };
     const { scrape } = metrics({ backlog: async () => [{ ...waiting, health: { ...HEALTHY, quota } }] });
     const series = await scrape();
@@ -329,7 +329,7 @@ describe('the backlog', () => {
     expect(series.get('leadsync_sink_quota_limit{sink="drop"}')).toBeNaN();
   });
 
-  test('of a sink that the configuration has no more counts what waits, and calls it neither held nor paused', async () => {
+  test('counts the pending deliveries of a sink that the configuration no longer has, which is neither held nor paused', async () => {
     const gone = { ...waiting, health: { ...HEALTHY, heldSince: now, pausedSince: now }, active: false };
     const { observe, scrape } = metrics({ backlog: async () => [gone] });
     observe(anEvent('sink-held', { sink: 'crm' }));
@@ -339,7 +339,7 @@ describe('the backlog', () => {
     expect(series.get('leadsync_sink_paused{sink="crm"}')).toBe(0);
   });
 
-  test('without the sinks’ health tells what the events told', async () => {
+  test('uses the events if the health of the sinks is missing', async () => {
     const { observe, scrape } = metrics();
     observe(anEvent('sink-held'));
     observe(anEvent('sink-paused', { sink: 'drop' }));

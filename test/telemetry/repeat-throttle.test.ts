@@ -50,7 +50,7 @@ class Log {
 const down = (reason = 'Redis cannot be reached (ECONNREFUSED).') =>
   anEvent('carrier-unavailable', { reason });
 
-test('what fails every second for a day is told a few times, then once a minute with how often', () => {
+test('a failure every second for a day is logged a few times, then once a minute with its count', () => {
   const log = new Log();
   for (let second = 0; second < DAY / SECOND; second += 1) {
     log.event(anEvent('ledger-failed', { operation: `settling batch b${second} of crm` }));
@@ -64,7 +64,7 @@ test('what fails every second for a day is told a few times, then once a minute 
   expect(log.messages.at(-1)).toMatch(/Free some space\. \d+ similar lines were left out\.$/);
 });
 
-test('something else is told at once, however much is left out of the first', () => {
+test('another failure is logged immediately, however many of the first are left out', () => {
   const log = new Log();
   for (let n = 0; n < 100; n += 1) log.event(anEvent('batch-settled', { reason: 'It answered 503.' }));
   expect(log.lines).toHaveLength(5);
@@ -74,13 +74,13 @@ test('something else is told at once, however much is left out of the first', ()
   expect(log.lines).toHaveLength(8);
 });
 
-test('each lead that is given up is told, however many they are', () => {
+test('each dead lead is logged, however many there are', () => {
   const log = new Log();
   for (let lead = 0; lead < 100; lead += 1) log.event(anEvent('delivery-dead', { lead: String(lead) }));
   expect(log.lines).toHaveLength(100);
 });
 
-test('what goes and comes back all the time is told so that the log ends with how it is', () => {
+test('a state that changes back and forth is logged so that the log ends with the present state', () => {
   const log = new Log();
   for (let round = 0; round < 1_000; round += 1) {
     log.event(down());
@@ -93,7 +93,7 @@ test('what goes and comes back all the time is told so that the log ends with ho
   expect(log.lines.at(-1)).toMatchObject({ event: 'carrier-unavailable' });
 });
 
-test('what a sink was like is not told behind what it has become', () => {
+test('an earlier state of a sink is not logged after a later one', () => {
   const log = new Log();
   const held = (reason: string) => anEvent('sink-held', { sink: 'crm', reason });
   for (let round = 0; round < 7; round += 1) {
@@ -105,7 +105,7 @@ test('what a sink was like is not told behind what it has become', () => {
   expect(log.lines.at(-1)).toMatchObject({ event: 'sink-recovered' });
 });
 
-test('what was left out is told at the end, and before leadsync says that it stops', () => {
+test('the count of omitted lines is logged at the end, before the line that leadsync stops', () => {
   const log = new Log();
   for (let n = 0; n < 9; n += 1) log.event(down());
   log.event(anEvent('stopping'));
@@ -115,7 +115,7 @@ test('what was left out is told at the end, and before leadsync says that it sto
   ]);
 });
 
-test('what fails again after an hour of peace is told at once', () => {
+test('a failure that returns after a quiet hour is logged immediately', () => {
   const log = new Log();
   for (let n = 0; n < 50; n += 1) log.event(down());
   log.pass(60 * MINUTE);
@@ -124,7 +124,7 @@ test('what fails again after an hour of peace is told at once', () => {
   expect(log.lines).toHaveLength(before + 1);
 });
 
-test('a fault that comes back every second does not fill the log, another one is told at once', () => {
+test('a fault every second does not fill the log, and another fault is logged immediately', () => {
   const log = new Log();
   const [one, other] = [new TypeError('a'), new RangeError('b')];
   for (let n = 0; n < 3_600; n += 1) {
@@ -136,7 +136,7 @@ test('a fault that comes back every second does not fill the log, another one is
   expect(log.lines.at(-1)).toMatchObject({ error: 'RangeError' });
 });
 
-test('texts that are never the same are remembered in bounded memory, and none of them is lost', () => {
+test('texts that always differ take bounded memory, and each of them is logged', () => {
   const log = new Log();
   const name = (n: number) => [...String(n)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
   for (let n = 0; n < 5_000; n += 1) log.event(anEvent('sink-held', { reason: `It said ${name(n)}.` }));

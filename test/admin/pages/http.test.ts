@@ -36,7 +36,7 @@ describe('every page', () => {
     '/runbook/the-first-minute',
     '/leads/main/48196',
     '/login',
-  ])('%s forbids code in itself, and loads nothing from elsewhere', async (path) => {
+  ])('%s forbids inline code, and loads nothing from elsewhere', async (path) => {
     const answer = await ask(path);
     const html = await answer.text();
     expect(answer.status).toBe(200);
@@ -51,7 +51,7 @@ describe('every page', () => {
     expect(html).not.toContain('Ada Example');
   });
 
-  test('of a list has the number of matching rows, and all of them as CSV, with texts that are no formulas', async () => {
+  test('of a list has the number of matching rows, and all of them as CSV without formulas', async () => {
     const { operations } = pages;
     const page = await (await ask('/leads?source=main')).text();
     const main = operations.leadRows.filter(({ source }) => source === 'main');
@@ -79,7 +79,7 @@ describe('every page', () => {
     ['/leads?listing=gone', 'Gone since'],
     ['/deliveries?sink=crm', 'Owed'],
     ['/polls?source=main', 'Started'],
-  ])('%s is sorted by a link in its heading, and page, pager and CSV keep the order', async (path, label) => {
+  ])('%s is sorted by a link in its heading; page, pager and CSV keep the order', async (path, label) => {
     const [, query = ''] = path.split('?');
     const idsOf = (html: string) => [...html.matchAll(/<tr id="([^"]+)"/g)].map((match) => match[1]);
     const newest = await (await ask(path)).text();
@@ -142,7 +142,7 @@ describe('every page', () => {
     expect((await (await ask('/log')).text()).includes('id="line-1795271491900-2"')).toBe(true);
   });
 
-  test('of exports lets a line break within a path or an address, and not in its scheme or in markup', async () => {
+  test('of exports allows a line break within a path or an address, but not in its scheme or in markup', async () => {
     const texts = ['s3://acme-leads/leadsync/2026', '/srv/drop', 'a </b> b', '1 / 2'];
     pages.operations.backups = [];
     pages.operations.exports = pages.operations.exports
@@ -158,7 +158,7 @@ describe('every page', () => {
     ]);
   });
 
-  test('of the log shows fifty lines, and leads to the older ones and back', async () => {
+  test('of the log shows fifty lines, and links to older ones and back', async () => {
     pages.operations.logLines = Array.from({ length: 120 }, (_, at) => ({
       at: new Date(Date.parse('2026-11-21T14:32:00Z') - Math.floor(at / 2) * 1000).toISOString(),
       level: 'info',
@@ -183,7 +183,7 @@ describe('every page', () => {
     expect(await (await ask('/log?after=line-1-1')).text()).toContain('There are no older rows.');
   });
 
-  test('that finds a person shows the leads, keeps the text out of addresses, and goes on with older leads', async () => {
+  test('that finds a person shows the leads, keeps the text out of addresses, and continues with older leads', async () => {
     const answer = await post('/leads/find', { text: '4' });
     expect(answer.status).toBe(200);
     const html = await answer.text();
@@ -202,7 +202,7 @@ describe('every page', () => {
     expect(text).toMatch(/Left out since then 7 Daily limit 12,345 of 250,000 API requests .+ ago/);
   });
 
-  test('is kept by no cache, but what it loads is kept for ever, under a name that its content makes', async () => {
+  test('is never cached, but its assets are cached permanently, under names computed from their content', async () => {
     const html = await (await ask('/')).text();
     const assets = [...html.matchAll(/"(\/assets\/[^"]+)"/g)].map((match) => match[1] ?? '');
     expect(assets.length).toBeGreaterThan(6);
@@ -243,7 +243,7 @@ describe('the page of a sink', () => {
       );
   });
 
-  test('of a held sink says before it is tried that one batch is sent, and what follows from its result', async () => {
+  test('of a held sink says before a probe that it sends one batch, and what its result changes', async () => {
     const text = await textOf('/sinks/warehouse/resume?from=page', { method: 'POST' });
     for (const said of [
       'leadsync sends the next probe, a single batch, immediately. All other leads wait for its result.',
@@ -263,7 +263,7 @@ describe('the page of a sink', () => {
     expect(text).not.toContain('Without this');
   });
 
-  test('of a held sink does not offer the probe as the main thing to do, because leadsync sends one by itself', async () => {
+  test('of a held sink does not offer the probe as the main action, because leadsync sends one automatically', async () => {
     const buttons = (html: string) => html.match(/<button[^>]*>(?:Try now|Resume)…/g);
     const html = async () => (await ask('/sinks/warehouse')).text();
     expect(buttons(await html())).toEqual([expect.not.stringContaining('primary')]);
@@ -277,21 +277,24 @@ describe('the page of a sink', () => {
     ['failed for the first time within the hour', 'crm', { series: [0, 0, 1] }, '10 minutes'],
     ['failed before, too', 'crm', { series: [1, 0, 1] }, 'hour'],
     ['does not fail', 'crm', { series: [0, 0, 0] }, 'hour'],
-  ] as const)('of one that %s begins with the period that shows it best', async (_, name, change, step) => {
-    const { operations } = pages;
-    const sink = operations.sink.bind(operations);
-    operations.sink = async (...args) => {
-      const detail = await sink(...args);
-      const series = 'series' in change && change.series;
-      const [part] = detail?.series ?? [];
-      const parts = series && part && series.map((refused) => ({ ...part, refused, unavailable: 0 }));
-      return detail && { ...detail, ...change, series: parts || detail.series };
-    };
-    expect(await textOf(`/sinks/${name}`)).toContain(`Attempts per ${step}`);
-    expect(await textOf(`/sinks/${name}?period=24h`)).toContain('Attempts per hour');
-  });
+  ] as const)(
+    'of a sink that %s begins with the period that shows this best',
+    async (_, name, change, step) => {
+      const { operations } = pages;
+      const sink = operations.sink.bind(operations);
+      operations.sink = async (...args) => {
+        const detail = await sink(...args);
+        const series = 'series' in change && change.series;
+        const [part] = detail?.series ?? [];
+        const parts = series && part && series.map((refused) => ({ ...part, refused, unavailable: 0 }));
+        return detail && { ...detail, ...change, series: parts || detail.series };
+      };
+      expect(await textOf(`/sinks/${name}`)).toContain(`Attempts per ${step}`);
+      expect(await textOf(`/sinks/${name}?period=24h`)).toContain('Attempts per hour');
+    },
+  );
 
-  test('of a held sink says what to do, and links to the runbook', async () => {
+  test('of a held sink has the next step and a link to the runbook', async () => {
     const html = await (await ask('/sinks/warehouse')).text();
     const said = html.slice(html.indexOf('Held since'), html.indexOf('Circuit breaker'));
     expect(said).toContain('See whether PostgreSQL runs at warehouse.internal:5432.');
@@ -378,7 +381,7 @@ describe('the page of a sink', () => {
     expect(row).toMatch(/14:31:17.*4 times, the first.*14:29:54/);
   });
 
-  test('without a failed attempt shows all of them', async () => {
+  test('shows all attempts if none has failed', async () => {
     const { operations } = pages;
     const sink = operations.sink.bind(operations);
     operations.sink = async (name, period) => {
@@ -392,7 +395,7 @@ describe('the page of a sink', () => {
     );
   });
 
-  test('an action leads back to it, and one of the list to the list', async () => {
+  test('an action on it returns to it, and an action in the list returns to the list', async () => {
     expect(await textOf('/sinks/crm/pause?from=page', { method: 'POST' })).toContain('Pause crm?');
     const done = await post('/sinks/crm/pause?from=page', { sure: 'yes', reason: 'moving house' });
     expect(done.headers.get('location')).toBe('/sinks/crm');
@@ -400,7 +403,7 @@ describe('the page of a sink', () => {
     expect(listed.headers.get('location')).toBe('/sinks');
   });
 
-  test('shows a request and its answers only when asked, to a recorded reader', async () => {
+  test('shows a request and its answers only on request, which the audit log records', async () => {
     pages.operations.answers = [
       {
         delivery_id: 'crm:main:48205:1:0a1b2c3d',
@@ -446,7 +449,7 @@ describe('the page of a sink', () => {
     ['refused', 422, 'The ledger has only the status of the answer to the last attempt, HTTP 422'],
     [undefined, null, 'The ledger has no answer to this lead.'],
   ])(
-    'says why it has no answer after an attempt that was %s with status %s',
+    'gives the reason why it has no answer after an attempt that was %s with status %s',
     async (outcome, status, why) => {
       const { operations } = pages;
       const sink = operations.sink.bind(operations);
@@ -467,13 +470,13 @@ describe('the page of a sink', () => {
   test.each([
     ['/sinks/nobody', 404, 'has no sink “nobody”'],
     ['/sinks/crm?period=2h', 400, 'The period must be one of 1h, 24h, 7d.'],
-  ])('%s is answered by %s and why', async (path, status, why) => {
+  ])('%s gets %s with the reason', async (path, status, why) => {
     const answer = await ask(path);
     expect(answer.status).toBe(status);
     expect(await answer.text()).toContain(why);
   });
 
-  test('a former name leads to the sink’s new name', async () => {
+  test('the address of a former name redirects to the sink’s new name', async () => {
     pages.operations.sinkRows = pages.operations.sinkRows.map((sink) =>
       sink.sink === 'crm' ? { ...sink, formerly: 'hub' } : sink,
     );
@@ -486,7 +489,7 @@ describe('the page of a sink', () => {
     ['main:1', 404],
     ['main', 400],
     ['<b>:1', 400],
-  ])('the request of the lead %j is answered by %s', async (lead, status) => {
+  ])('the request of the lead %j gets %s', async (lead, status) => {
     expect((await post('/sinks/crm/request', { lead })).status).toBe(status);
     expect(pages.operations.actions).toEqual([]);
   });
@@ -517,7 +520,7 @@ test('reasons show names between backticks as code, on every page with a reason'
   }
 });
 
-test('answers are offered to operators, and never without a button', async () => {
+test('answers are offered only to operators, and only by a button', async () => {
   for (const role of ['viewer', 'operator'] as const) {
     const opened = await openPages({ role });
     onTestFinished(() => opened.close());
@@ -530,21 +533,21 @@ test('answers are offered to operators, and never without a button', async () =>
   }
 });
 
-test('answers of a delivery that are gone, or of a lead that there is not, are said to be', async () => {
+test('the page says if the answers of a delivery are no longer stored, or if the lead does not exist', async () => {
   const gone = await (await post('/leads/main/48196/answers?delivery=crm:main:48196:1:0a1b2c3d')).text();
   expect(gone).toContain('The ledger no longer has the answer');
   expect((await post('/leads/main/999/answers?delivery=x')).status).toBe(404);
 });
 
-test('a lead is replayed once, however often the confirmation is sent', async () => {
+test('a lead is replayed once, even if the confirmation is sent repeatedly', async () => {
   const address = '/leads/main/48196/replay?sink=crm';
   const [, once = ''] = /name="once" value="([^"]+)"/.exec(await (await post(address)).text()) ?? [];
   for (let n = 0; n < 2; n += 1) expect((await post(address, { once, sure: 'yes' })).status).toBe(303);
   expect(pages.operations.actions).toEqual(['replay crm main 48196']);
 });
 
-describe('a replay of many', () => {
-  test('is counted and named first, and then done as it was counted', async () => {
+describe('a replay of many leads', () => {
+  test('is counted and described first, and then affects the counted leads', async () => {
     const { operations } = pages;
     const fields = { sink: 'crm', since: '2026-11-20', state: 'delivered', ids: '48196\n48205, 48205' };
     const asked = await post('/replay', fields);
@@ -575,7 +578,7 @@ describe('a replay of many', () => {
     expect(operations.actions).toHaveLength(1);
   });
 
-  test('is narrowed to leads that were left out, or whose delivery had a reason at a time, and says so', async () => {
+  test('can be limited to leads that were left out, or whose delivery had a reason at a time, which it states', async () => {
     const { operations } = pages;
     const form = await (
       await ask('/replay?sink=crm&which=left_out&delivered_since=2026-11-20&reason=422')
@@ -617,7 +620,7 @@ describe('a replay of many', () => {
     ],
     [{ sink: 'crm', delivered_since: 'then' }, 'Delivered to the sink since must be an age'],
     [{ sink: 'crm', since: 'then' }, 'First seen or changed since must be an age'],
-  ])('by %j is answered by 400 and why, and nothing is sent', async (fields, why) => {
+  ])('by %j gets 400 with the reason, and nothing is sent', async (fields, why) => {
     const answer = await post('/replay', { ...fields, sure: 'yes' });
     expect(answer.status).toBe(400);
     expect(await answer.text()).toContain(why);
@@ -663,7 +666,7 @@ describe('bad input', () => {
     ['/leads?lead=48196&limit=5&Source=main', 'Unknown filters: <bdi>limit, Source</bdi>.'],
     ['/polls?%3Cb%3E=1', 'Unknown filter: <bdi>&lt;b></bdi>. This page has: source, result, status, order.'],
     ['/leads?order=best', 'Order must be one of newest, oldest.'],
-  ])('%s is answered by 400 and why, and by no row', async (path, why) => {
+  ])('%s gets 400 with the reason, and no row', async (path, why) => {
     const answer = await ask(path);
     const html = await answer.text();
     expect(answer.status).toBe(400);
@@ -680,7 +683,7 @@ describe('bad input', () => {
     },
   );
 
-  test('a filter that means nothing there is comes back with the reason, and what was written', async () => {
+  test('an invalid filter is shown again with the reason and the text that was entered', async () => {
     pages.operations.failure = new RequestError(
       404,
       'x',
@@ -695,7 +698,7 @@ describe('bad input', () => {
   });
 
   test.each(['/leads/main/999', '/leads/nowhere/48196', '/leads/main/abc', '/leads/%22%3E/1'])(
-    '%s is answered by 404 and what to do next',
+    '%s gets 404 with the next step',
     async (path) => {
       const answer = await ask(path);
       expect(answer.status).toBe(404);
@@ -704,7 +707,7 @@ describe('bad input', () => {
   );
 
   test.each(['pause', 'resume', 'test', 'retry', 'cancel-replay'])(
-    '%s of a sink that there is not is answered by 404',
+    '%s of an unknown sink gets 404',
     async (action) => {
       const asked = await post(`/sinks/nobody/${action}`);
       expect(asked.status).toBe(404);
@@ -719,14 +722,14 @@ describe('bad input', () => {
     [{ expression: '1', other: '42' }, 'Enter the source and the id, such as <code>main:42</code>.'],
     [{ expression: '1', other: 'main:x' }, 'This is not a lead id.'],
     [{ expression: '1', lead: '"><b>:1:2' }, 'This is not a lead id.'],
-  ])('an expression with %j is not evaluated, and the page says why', async (fields, why) => {
+  ])('an expression with %j is not evaluated, and the page gives the reason', async (fields, why) => {
     const answer = await post('/playground', fields);
     expect(answer.status).toBe(400);
     expect(await answer.text()).toContain(why);
     expect(pages.operations.actions).toEqual([]);
   });
 
-  test('an expression that cannot be evaluated comes back with the reason', async () => {
+  test('an expression that cannot be evaluated is shown again with the reason', async () => {
     pages.operations.tried = new RequestError(404, 'unknown-lead', 'There is no lead 9.', 'Choose another.');
     const answer = await post('/playground', { expression: '"</textarea><b>"', other: 'main:9' });
     const html = await answer.text();
@@ -736,12 +739,12 @@ describe('bad input', () => {
     expect(html).toContain('value="main:9"');
   });
 
-  test('previews of a lead that there is not are answered by 404', async () => {
+  test('previews of an unknown lead get 404', async () => {
     for (const path of ['/leads/main/999/previews', '/leads/main/abc/previews'])
       expect((await post(path)).status).toBe(404);
   });
 
-  test('a pause without a reason, or with one that is too long, is none', async () => {
+  test('a pause without a reason, or with one that is too long, is rejected', async () => {
     for (const reason of ['', '  ', 'x'.repeat(201)]) await post('/sinks/crm/pause', { sure: 'yes', reason });
     expect(pages.operations.actions).toEqual([]);
   });
@@ -759,11 +762,11 @@ describe('bad input', () => {
       {},
       ['/sinks/crm Without the parameters', '/sinks To Sinks', '/ To the overview'],
     ],
-  ])('the error page of %s leads on', async (path, more, links) => {
+  ])('the error page of %s links to other pages', async (path, more, links) => {
     expect(await waysOn(await ask(path, more))).toEqual(links);
   });
 
-  test('the error page of a failure leads to the same address, which may work by now', async () => {
+  test('the error page of a failure links to the same address, which may work by then', async () => {
     pages.operations.failure = new RequestError(503, 'too-slow', 'The ledger is busy.', 'Try again.');
     expect(await waysOn(await ask('/leads?lead=1'))).toEqual([
       '/leads?lead=1 Try again',
@@ -772,13 +775,13 @@ describe('bad input', () => {
     ]);
   });
 
-  test('a cookie that is not ours is not shown', async () => {
+  test('an unknown cookie is not shown', async () => {
     const answer = await ask('/sinks', { headers: { cookie: 'leadsync_notice=%7Bowned' } });
     expect(answer.status).toBe(200);
     expect(await answer.text()).not.toContain('owned');
   });
 
-  test('a failure inside tells nothing of its cause', async () => {
+  test('an internal failure does not show its cause', async () => {
     pages.operations.failure = new Error('ada@example.com');
     const answer = await ask('/sinks');
     const html = await answer.text();
@@ -799,14 +802,14 @@ describe('actions', () => {
     ['/configuration/reload', 'Reload the configuration file?'],
     ['/leads/main/48196/replay?sink=crm', 'Send lead 48196 to crm again?'],
     ['/leads/main/48196/retry?delivery=x', 'Retry this delivery of lead 48196 now?'],
-  ])('%s asks first, and does nothing until it is answered', async (path, question) => {
+  ])('%s asks first, and does nothing until it is confirmed', async (path, question) => {
     const answer = await post(path);
     expect(answer.status).toBe(200);
     expect(await answer.text()).toContain(question);
     expect(pages.operations.actions).toEqual([]);
   });
 
-  test('the question before one delivery is retried names its sink, and what its state means for it', async () => {
+  test('the question before a retry names the sink, and the effect of its state', async () => {
     const { operations } = pages;
     const row = operations.deliveryRows.find(
       ({ sink, state }) => sink === 'warehouse' && state === 'pending',
@@ -825,7 +828,7 @@ describe('actions', () => {
     expect(await asked()).not.toContain('waits');
   });
 
-  test('the question before a discard says how many are dead at each sink, and for which reasons', async () => {
+  test('the question before a discard has the number of dead deliveries of each sink, and their reasons', async () => {
     const asked = async (query: string, fields: Record<string, string> = { all: 'yes' }) =>
       (await (await post(`/deliveries/discard${query}`, fields)).text())
         .replace(/<[^>]+>/g, ' ')
@@ -861,14 +864,14 @@ describe('actions', () => {
     expect(await offered('')).toEqual([]);
   });
 
-  test('go on to a page, so that a reload repeats none', async () => {
+  test('redirect to a page, so that a reload repeats none', async () => {
     const answer = await post('/sinks/crm/resume', { sure: 'yes' });
     expect(answer.status).toBe(303);
     expect(answer.headers.get('location')).toBe('/sinks');
     expect(answer.headers.get('set-cookie')).toMatch(/; HttpOnly; SameSite=Strict; Max-Age=30$/);
   });
 
-  test('a replay under way is shown with what is left of it, and is cancelled after a question with the number', async () => {
+  test('a running replay is shown with its remaining leads, and is cancelled after a question with their number', async () => {
     const { operations } = pages;
     operations.sinkRows = operations.sinkRows.map((row) =>
       row.sink === 'crm' ? { ...row, replays_pending: 1_234 } : row,
@@ -898,7 +901,7 @@ describe('actions', () => {
     expect(nothing).toContain('There is nothing to discard');
   });
 
-  test('what gives up deliveries has a style of its own on every page, before and in the question', async () => {
+  test('actions that give up deliveries have a style of their own on every page, before and in the question', async () => {
     pages.operations.sinkRows = pages.operations.sinkRows.map((sink) => ({ ...sink, replays_pending: 7 }));
     const buttons = async (path: string, more?: RequestInit) =>
       [...(await (await ask(path, more)).text()).matchAll(/<button([^>]*)>([^<]*)/g)].map(
@@ -940,7 +943,7 @@ describe('actions', () => {
     ['', { all: 'yes', sure: 'yes', note: 'x'.repeat(201) }],
     ['stat=dead', { all: 'yes', sure: 'yes', note: 'n' }],
     ['state=lost', { all: 'yes', sure: 'yes', note: 'n' }],
-  ])('nothing is discarded by the filter "%s" and the form %j', async (query, form) => {
+  ])('the filter "%s" and the form %j discard nothing', async (query, form) => {
     const answer = await post(`/deliveries/discard?${query}`, form as Record<string, string>);
     expect(answer.status).toBe(303);
     expect(answer.headers.get('set-cookie')).toContain('Nothing%20was%20discarded');
@@ -1076,7 +1079,7 @@ describe('actions', () => {
     }
   });
 
-  test('a viewer learns that an operator can do what needs a right, and sees no command for it', async () => {
+  test('a viewer sees that an operator can do what they may not, and no command for it', async () => {
     const problemsOf = async (role: Role) => {
       const read = await openPages({ role });
       onTestFinished(() => read.close());
@@ -1118,7 +1121,7 @@ describe('actions', () => {
     expect(await (await ask('/deliveries')).text()).toContain('<a href="/deliveries/reasons">');
   });
 
-  test('the page of polls begins with the sources: when each is polled next, and a button that does it now', async () => {
+  test('the page of polls begins with the sources, each with its next poll and a button to poll now', async () => {
     const html = await (await ask('/polls')).text();
     expect(html).toContain(`<span>${pages.operations.pollRows.length} polls</span>`);
     expect(html.indexOf('action="/sources/main/poll"')).toBeGreaterThan(0);
@@ -1133,7 +1136,7 @@ describe('actions', () => {
     ]);
   });
 
-  test('many dead are counted as far as counting goes', async () => {
+  test('many dead deliveries are counted up to the limit', async () => {
     const [one] = pages.operations.deliveryRows.filter(({ state }) => state === 'dead');
     pages.operations.deliveryRows = Array.from({ length: 10_001 }, () => one as NonNullable<typeof one>);
     const answer = await post('/deliveries/retry?sink=crm', { all: 'yes' });
@@ -1166,7 +1169,7 @@ describe('a command in a text of a page', () => {
       (at: string) => fetch(`${at}/leads/main/48196`),
       'docker compose exec leadsync leadsync reconcile',
     ],
-  ])('is what the readers of %s can type', async (name, askFor, command) => {
+  ])('is in the form for the readers of %s', async (name, askFor, command) => {
     const typed = await openPages({
       rewriteCommands: (text) =>
         rewriteCommands(text, { LEADSYNC_COMMAND: 'docker compose exec leadsync leadsync' }),

@@ -8,7 +8,7 @@ import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
 import { until } from '../../support/time/until.ts';
 
-test('a configuration that every user may change, and read with its secrets, is warned of in the log, at the start and with each change', async () => {
+test('the log warns, at the start and after each change, of a configuration that every user may change, and read with its secrets', async () => {
   const folder = tempDir();
   const file = join(folder, 'leadsync.yaml');
   const source = { base_url: 'http://127.0.0.1:9', client_id: 'a', client_secret: 'b' };

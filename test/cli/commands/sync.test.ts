@@ -15,7 +15,7 @@ async function anInstall(more: Record<string, unknown> = {}) {
 }
 
 describe('leadsync sync', () => {
-  test('says nothing but the result when all is delivered', async () => {
+  test('prints only the result if everything is delivered', async () => {
     const { install } = await anInstall();
     expect(await install.run(['sync'])).toEqual({
       code: 0,
@@ -28,7 +28,7 @@ describe('leadsync sync', () => {
     });
   });
 
-  test('says what this run did, and not what earlier ones did', async () => {
+  test('prints what this run did, not what earlier ones did', async () => {
     const { install, stub } = await anInstall();
     await install.run(['sync']);
     expect((await install.run(['sync'])).stdout).toMatch(
@@ -44,7 +44,7 @@ describe('leadsync sync', () => {
     expect(sinks[0]).toMatchObject({ sink: 'crm', delivered: 3, delivered_now: 0 });
   });
 
-  test('says for each sink that has something left why, and where to look', async () => {
+  test('prints for each sink with pending leads the reason, and where to look', async () => {
     const { install, receiver } = await anInstall();
     receiver.answerAlways(503);
     const { code, stdout, stderr } = await install.run(['sync']);
@@ -56,7 +56,7 @@ describe('leadsync sync', () => {
     expect((await install.run(['status'])).stdout).toMatch(/^crm +webhook +(retrying|held) /m);
   });
 
-  test('leaves no listener behind, so that any number of runs in one process is well', async () => {
+  test('leaves no listener behind, so that one process can run it any number of times', async () => {
     const { install } = await anInstall();
     const listeners = () => process.eventNames().map((name) => [name, process.listenerCount(name)]);
     const before = listeners();
@@ -64,7 +64,7 @@ describe('leadsync sync', () => {
     expect(listeners()).toEqual(before);
   });
 
-  test('ends in words that fit a work that is done', async () => {
+  test('ends with messages for completed work', async () => {
     const { install } = await anInstall({ log: { level: 'debug', format: 'json' } });
     const { stderr } = await install.run(['sync']);
     expect(stderr).toContain('sync is done: stopping.');

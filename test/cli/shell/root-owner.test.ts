@@ -23,7 +23,7 @@ function owners(dataDir: string): Record<string, number> {
   return Object.fromEntries(paths.map((path) => [path, statSync(join(dataDir, path)).uid]));
 }
 
-test('what `ledger accept` makes belongs to the owner of the data directory', async () => {
+test('the files that `ledger accept` creates belong to the owner of the data directory', async () => {
   const install = new Install();
   const { dataDir, owner } = foreign(install.folder);
   expect(await install.run(['ledger', 'accept'])).toMatchObject({ code: 0 });

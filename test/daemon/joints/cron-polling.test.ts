@@ -113,7 +113,7 @@ describe('polling by cron', () => {
     expect(polling.source.most).toBe(1);
   });
 
-  it('polls at its start when no poll was ever complete', async () => {
+  it('polls at the start if no poll was ever complete', async () => {
     const polling = new CronPolling('0 8 * * *', '2026-11-20T10:00:00.000Z');
     onTestFinished(() => polling.stop());
     await polling.start();
@@ -122,7 +122,7 @@ describe('polling by cron', () => {
     expect(polling.polls).toBe(1);
   });
 
-  it('polls at once when an operator requests it, and keeps to its times', async () => {
+  it('polls immediately when an operator requests it, and keeps its schedule', async () => {
     const polling = await CronPolling.start('0 * * * *', '2026-11-20T10:20:00.000Z');
     expect(polling.request.pollNow()).toBe(true);
     await rest();
@@ -145,7 +145,7 @@ describe('polling by cron', () => {
     expect(polling.polls).toBe(1);
   });
 
-  it('goes on when the clock is set back, however far', async () => {
+  it('continues if the clock is set back, however far', async () => {
     const polling = await CronPolling.start('*/10 * * * * *', '2026-11-20T10:00:01.000Z');
     await polling.clock.pass(10 * SECOND);
     expect(polling.polls).toBe(1);
@@ -183,9 +183,9 @@ describe('polling by cron', () => {
   });
 
   it.each([
-    ['the process stood still', (clock: HeldClock) => clock.jump(4 * SECOND)],
+    ['the process was suspended', (clock: HeldClock) => clock.jump(4 * SECOND)],
     ['the clock was set ahead', (clock: HeldClock) => clock.setBack(-4 * SECOND)],
-  ])('makes up for a time that passed while %s', async (_, stand) => {
+  ])('makes up for a poll whose time passed while %s', async (_, stand) => {
     const polling = await CronPolling.start('0 8 * * *', '2026-11-20T07:59:57.000Z');
     stand(polling.clock);
     await polling.clock.pass(SECOND);
@@ -195,9 +195,9 @@ describe('polling by cron', () => {
   });
 
   it.each([
-    ['polls at its start when a time has passed since the last poll', 2 * HOUR, 1],
-    ['waits for the next time when none has passed', 30 * MINUTE, 0],
-    ['polls at its start when the last poll lies in the future', -3 * HOUR, 1],
+    ['polls at the start if a scheduled time has passed since the last poll', 2 * HOUR, 1],
+    ['waits for the next time if none has passed', 30 * MINUTE, 0],
+    ['polls at the start if the last poll lies in the future', -3 * HOUR, 1],
   ])('%s', async (_, awayMs, polls) => {
     const polling = await CronPolling.start('0 * * * *', '2026-11-20T09:59:59.000Z');
     await polling.clock.pass(2 * SECOND);

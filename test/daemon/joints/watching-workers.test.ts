@@ -54,7 +54,7 @@ class Watched {
 }
 
 describe('a worker', () => {
-  it('that begins nothing while batches wait for it is replaced within seconds, and it is told', async () => {
+  it('that begins no batch while some wait for it is replaced within seconds, which is reported', async () => {
     const watched = new Watched();
     watched.waiting = [ref(1), ref(2)];
     await watched.clock.pass(12 * SECOND);
@@ -66,7 +66,7 @@ describe('a worker', () => {
     ]);
   });
 
-  it('that is as silent as the one before is given longer each time, so that nothing turns in circles', async () => {
+  it('that stays as silent as the one before gets more time each time, so that leadsync does not replace workers in a loop', async () => {
     const watched = new Watched();
     watched.waiting = [ref(1)];
     await watched.clock.pass(5 * HOUR);
@@ -74,7 +74,7 @@ describe('a worker', () => {
     expect(watched.replaced.length).toBeLessThan(40);
   });
 
-  it('that works again is watched as closely as at the start', async () => {
+  it('that works again gets the same time as at the start', async () => {
     const watched = new Watched();
     watched.waiting = [ref(1)];
     await watched.clock.pass(10 * MINUTE);
@@ -87,7 +87,7 @@ describe('a worker', () => {
 
   it.each<[string, (watched: Watched) => void]>([
     [
-      'whose attempts are all under way is only slow',
+      'whose attempts are all in progress is only slow',
       (watched) => {
         watched.pulse = { begun: 3, room: false };
       },
@@ -99,20 +99,20 @@ describe('a worker', () => {
       },
     ],
     [
-      'cannot begin what its carrier cannot bring',
+      'cannot begin batches that its carrier does not pass on',
       (watched) => {
         watched.unready = 'Redis is out of memory.';
       },
     ],
     [
-      'is not blamed when the carrier takes no offers',
+      'is not at fault if the carrier accepts no offers',
       (watched) => {
         watched.answer = () => {
           throw new CarrierUnavailable('Redis did not take the jobs.', '');
         };
       },
     ],
-  ])('%s, and is left alone', async (_, set) => {
+  ])('%s, and is not replaced', async (_, set) => {
     const watched = new Watched();
     watched.waiting = [ref(1)];
     set(watched);
@@ -121,7 +121,7 @@ describe('a worker', () => {
     expect(watched.reported.events).toEqual([]);
   });
 
-  it('that begins one now and then, however long the line, is left alone', async () => {
+  it('that begins one from time to time is not replaced, however many batches wait', async () => {
     const watched = new Watched();
     for (let begun = 0; begun < 100; begun += 1) {
       watched.waiting = Array.from({ length: 50 }, (_, index) => ref(begun + index));
@@ -131,7 +131,7 @@ describe('a worker', () => {
     expect(watched.replaced).toEqual([]);
   });
 
-  it('for which each batch waits only for a moment, because others take them, is left alone', async () => {
+  it('for which each batch waits only for a moment, because others take it, is not replaced', async () => {
     const watched = new Watched();
     for (let batch = 0; batch < 1_000; batch += 1) {
       watched.waiting = [ref(batch)];
@@ -140,7 +140,7 @@ describe('a worker', () => {
     expect(watched.replaced).toEqual([]);
   });
 
-  it('gets once more what its carrier may have lost, before it is called silent', async () => {
+  it('gets the batches that its carrier may have lost again before it counts as silent', async () => {
     const watched = new Watched();
     watched.waiting = [ref(1)];
     await watched.clock.pass(6 * SECOND);
@@ -148,7 +148,7 @@ describe('a worker', () => {
   });
 });
 
-it('a BullMQ worker whose connections have died without a word is replaced, its connections are closed, and the leads go out', async () => {
+it('a BullMQ worker whose connections have died silently is replaced, its connections are closed, and the leads are sent', async () => {
   const redis = new URL(requireRedisUrl());
   const proxy = await startFreezingProxy(Number(redis.port || 6379));
   onTestFinished(() => proxy.close());

@@ -16,7 +16,7 @@ function plannedFor(formerly: string, last: Record<string, boolean>): string {
   return describePlan(planOf({ sources: [main], sinks, exports: [] }, config)).join('\n');
 }
 
-test('a former name that no sink had is told when a sink leaves in the same change', () => {
+test('the plan reports a former name that no sink had if a sink is removed in the same change', () => {
   const owed = 'sink customers is new: 200 leads listed before are owed to it';
   expect(plannedFor('crmm', { crm: true })).toContain(
     `${owed}. It is not a rename, since no sink named crmm (\`formerly\`) is known: did you mean "crm"?\n`,
@@ -31,7 +31,7 @@ test('a former name that no sink had is told when a sink leaves in the same chan
   expect(plannedFor('crmm', { customers: true })).not.toContain('formerly');
 });
 
-test('a rename to the name of another sink is refused, whether that one is removed or in the same change', () => {
+test('the plan rejects a rename to the name of another sink, whether that one was removed before or in the same change', () => {
   const refused =
     'sink crm cannot be renamed to customers: the ledger knows another sink customers. leadsync refuses this configuration; choose another new name, or keep crm';
   for (const last of [
@@ -58,7 +58,7 @@ test.each([
   expect(lines).toContain(`sink crm is gone: ${kept}`);
 });
 
-describe('what a backfill costs of the daily limit of its destination', () => {
+describe('the share of a destination’s daily limit that a backfill takes', () => {
   const pipedrive = { type: 'pipedrive', domain: 'https://example.pipedrive.com', token: 'secret' };
   const hubspot = { type: 'hubspot', token: 'secret' };
   const salesforce = {
@@ -128,19 +128,19 @@ describe('what a backfill costs of the daily limit of its destination', () => {
     expect(said(sink, sinks)).toContain(`which cost about ${cost}`);
   });
 
-  test('leads that `where` may leave out make it the most', () => {
+  test('is an upper limit if `where` may leave leads out', () => {
     expect(said({ ...hubspot, where: 'lead.service_slug == "cleaning"' })).toContain(
       'cost at most about 600 ',
     );
   });
 
-  test('a sink that gets no earlier leads costs nothing, and nor does one without a daily limit', () => {
+  test('is missing for a sink without a backfill or without a daily limit', () => {
     expect(said({ ...pipedrive, backfill: false })).toMatch(/are skipped \(backfill: false\)$/);
     expect(said({ ...pipedrive, events: ['updated'] })).toMatch(/no leads listed before$/);
     expect(said({ type: 'csv', directory: './drop' })).toMatch(/are owed to it$/);
   });
 
-  test('the plan as JSON has the cost', () => {
+  test('is in the plan as JSON', () => {
     expect(plan({ ...pipedrive, daily_tokens: 60_000 }).sinks).toEqual([
       {
         kind: 'added',

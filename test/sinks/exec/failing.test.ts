@@ -52,7 +52,7 @@ const idsOf = (outcomes: readonly Outcome[], kind: Outcome['kind']) =>
   outcomes.flatMap((outcome, at) => (outcome.kind === kind ? [at + 1] : []));
 
 describe('a program that fails', () => {
-  test('for one lead of 200 gets every other one, and that lead alone is refused', async () => {
+  test('for one lead of 200 gets every other one, and only that lead is refused', async () => {
     const outcomes = await deliver(folder.node('p', refusing('ids.includes(137)')), 200);
     expect(idsOf(outcomes, 'refused')).toEqual([137]);
     expect(idsOf(outcomes, 'delivered')).toHaveLength(199);
@@ -64,7 +64,7 @@ describe('a program that fails', () => {
     expect(starts().length).toBeLessThan(30);
   });
 
-  test('for some leads of a batch gets the others, wherever those are', async () => {
+  test('for some leads of a batch gets the others, wherever they are', async () => {
     const outcomes = await deliver(folder.node('p', refusing('ids.some((id) => id <= 3 || id === 9)')), 12);
     expect(idsOf(outcomes, 'refused')).toEqual([1, 2, 3, 9]);
     expect(storedOnce()).toEqual([4, 5, 6, 7, 8, 10, 11, 12]);
@@ -79,13 +79,13 @@ describe('a program that fails', () => {
     expect(starts().map((leads) => leads.split(' ').length)).toEqual([1000, 1, 1, 1, 1, 1]);
   });
 
-  test('for a batch of one lead refuses nothing: nothing shows that the program works', async () => {
+  test('for a batch of one lead refuses nothing, because nothing shows that the program works', async () => {
     const error = await deliverFailing(folder.node('p', refusing('true')), 1);
     expect(error).toBeInstanceOf(SinkUnavailable);
     expect(starts()).toEqual(['1']);
   });
 
-  test('tries other leads alone with the next attempt, so that bad leads cannot always be the ones', async () => {
+  test('gets other leads alone in the next attempt, so that they are not always the bad ones', async () => {
     const sink = openExec({ command: folder.node('p', refusing('true')) });
     for (let at = 0; at < 4; at += 1) await sink.deliver(aBatch(100), NEVER).catch(() => undefined);
     const alone = starts().filter((leads) => !leads.includes(' '));
@@ -94,25 +94,25 @@ describe('a program that fails', () => {
     await sink.close();
   });
 
-  test('with exit code 65 blames the lead, even if it is the only one', async () => {
+  test('with exit code 65 refuses the lead, even if it is the only one', async () => {
     const [outcome] = await deliver(folder.node('p', refusing('true', 'process.exit(65)')), 1);
     expect(outcome).toMatchObject({ kind: 'refused', reason: expect.stringContaining('exit code 65') });
   });
 
-  test('with exit code 75 asks to try later, and is not started for parts of the batch', async () => {
+  test('with exit code 75 is unavailable, and is not started for parts of the batch', async () => {
     const error = await deliverFailing(folder.node('p', refusing('true', 'process.exit(75)')), 8);
     expect(error.message).toBe('node ended with exit code 75, which means "try again later".');
     expect(starts()).toHaveLength(1);
   });
 
-  test('by a signal is tried like one with an exit code', async () => {
+  test('by a signal is treated like one with an exit code', async () => {
     const dies = refusing('ids.includes(3)', "process.kill(process.pid, 'SIGSEGV')");
     const outcomes = await deliver(folder.node('p', dies), 8);
     expect(idsOf(outcomes, 'refused')).toEqual([3]);
     expect(outcomes[2]).toMatchObject({ reason: expect.stringContaining('exit code 139 (SIGSEGV)') });
   });
 
-  test('in the middle of the search leaves the leads that it had not to be sent as if they had never been', async () => {
+  test('in the middle of the search leaves the other leads untried', async () => {
     const later = refusing('ids.length > 1', 'process.exit(fs.existsSync(here("stored")) ? 75 : 1)');
     const outcomes = await deliver(folder.node('p', later), 20);
     expect(idsOf(outcomes, 'delivered')).toHaveLength(4);
@@ -121,7 +121,7 @@ describe('a program that fails', () => {
     expect(others.every(mayHaveArrived)).toBe(true);
   });
 
-  test('slowly leaves to the next attempt what there was no time for, as leads that may have arrived', async () => {
+  test('slowly leaves the rest to the next attempt, as leads that may have arrived', async () => {
     let left = 8;
     const under = { timeLeftMs: () => --left * 700_000, confirmLease: () => undefined };
     const outcomes = await deliver(folder.node('p', refusing('ids.includes(18)')), 40, {}, under);
@@ -143,21 +143,24 @@ const at = fs.existsSync(here('starts')) ? linesOf(fs.readFileSync(here('starts'
 ${refusing(`(${fails}) || (${wrong})`, 'process.exit(2)')}`,
     );
 
-  test.each([2, 5])('until its start %i gets every lead, and none is refused', async (works) => {
+  test.each([2, 5])('until its start number %i gets every lead, and none is refused', async (works) => {
     const outcomes = await deliver(failingAt(`at < ${works}`), 30);
     expect(idsOf(outcomes, 'delivered')).toHaveLength(30);
     expect(storedOnce()).toHaveLength(30);
   });
 
-  test.each([3, 6])('from its start %i on: no lead is refused, whatever it took before', async (breaks) => {
-    const outcomes = await deliver(failingAt(`at === 1 || at >= ${breaks}`), 30);
-    expect(idsOf(outcomes, 'refused')).toEqual([]);
-    const waiting = outcomes.filter(({ kind }) => kind !== 'delivered');
-    expect(waiting.every(mayHaveArrived)).toBe(true);
-    expect(storedOnce()).toEqual(idsOf(outcomes, 'delivered'));
-  });
+  test.each([3, 6])(
+    'from its start number %i refuses no lead, whatever it accepted before',
+    async (breaks) => {
+      const outcomes = await deliver(failingAt(`at === 1 || at >= ${breaks}`), 30);
+      expect(idsOf(outcomes, 'refused')).toEqual([]);
+      const waiting = outcomes.filter(({ kind }) => kind !== 'delivered');
+      expect(waiting.every(mayHaveArrived)).toBe(true);
+      expect(storedOnce()).toEqual(idsOf(outcomes, 'delivered'));
+    },
+  );
 
-  test.each([7])('at each start of %i refuses only the lead that is wrong', async (every) => {
+  test.each([7])('at each start of %i refuses only the bad lead', async (every) => {
     const outcomes = await deliver(failingAt(`at % ${every} === 0`, 'ids.includes(58)'), 100);
     expect(idsOf(outcomes, 'refused')).toEqual([58]);
     expect(idsOf(outcomes, 'delivered')).toHaveLength(99);
@@ -165,7 +168,7 @@ ${refusing(`(${fails}) || (${wrong})`, 'process.exit(2)')}`,
   });
 });
 
-test('of two contents of a lead, the one at fault alone is refused', async () => {
+test('of two contents of a lead, only the one at fault is refused', async () => {
   const deliveries = [1, 2, 1, 3].map((id, at) =>
     aDelivery({ id: `d${at}`, leadId: BigInt(id), raw: JSON.stringify({ id, odd: at === 2 }) }),
   );
@@ -198,7 +201,7 @@ test('two contents of a lead stay together and in order, however the batch is di
   expect(starts()).toContain('1 1');
 });
 
-test('a lead that is too large is refused without a start, and the others go', async () => {
+test('a lead that is too large is refused without a start, and the others are sent', async () => {
   const program = folder.node('p', refusing('false'));
   const large = aDelivery({ leadId: 2n, raw: JSON.stringify({ id: 2, more: 'é'.repeat(600) }) });
   const batch = aBatch([aDelivery({ leadId: 1n }), large]);
@@ -247,7 +250,7 @@ describe('a program that cannot be started', () => {
       /is not a folder/,
       /`cwd`/,
     ],
-  ] as const)('%s makes the sink unavailable, and says what to do', async (_, options, message, hint) => {
+  ] as const)('%s makes the sink unavailable, with the next step', async (_, options, message, hint) => {
     const sink = openExec(options() as ExecInput);
     for (const attempt of [() => sink.deliver(aBatch(2), NEVER), () => sink.check(NEVER)]) {
       const error = await attempt().then(
@@ -261,20 +264,20 @@ describe('a program that cannot be started', () => {
     }
   });
 
-  test('because its interpreter is missing is told so after one start', async () => {
+  test('because its interpreter is missing has this reason after one start', async () => {
     const command = [folder.file('script', '#!/no/such/interpreter\n')];
     const error = await deliverFailing(command, 5);
     expect(error.message).toMatch(/^script ended with exit code 12[67], which means that a program is/);
     expect(error.hint).toContain('#!');
   });
 
-  test('because of the name of a builtin of a shell is not that builtin', async () => {
+  test('because it has only the name of a shell builtin is not run as that builtin', async () => {
     const error = await deliverFailing(['exit', '0'], 1);
     expect(error.message).toContain('no program "exit"');
   });
 });
 
-describe('a lead that the program does not take, and that always comes alone', () => {
+describe('a lead that the program does not accept, and that is always alone', () => {
   const batchOf = (...ids: readonly number[]) =>
     aBatch(ids.map((id) => aDelivery({ id: `d${id}`, leadId: BigInt(id) })));
   const kindOf = async (sink: Sink, ...ids: readonly number[]) => {
@@ -284,7 +287,7 @@ describe('a lead that the program does not take, and that always comes alone', (
     return outcomes.map(({ kind }) => kind).join(' ');
   };
 
-  test('is refused once the program has failed for it five times, and then taken another lead', async () => {
+  test('is refused once the program has failed for it five times, and then accepted another lead', async () => {
     const sink = openExec({ command: folder.node('p', refusing('ids.includes(7)')) });
     for (let at = 0; at < 5; at += 1) expect(await kindOf(sink, 7)).toBe('unavailable');
     expect(await kindOf(sink, 1)).toBe('delivered');
@@ -293,14 +296,14 @@ describe('a lead that the program does not take, and that always comes alone', (
     expect(await kindOf(sink, 7)).toBe('unavailable');
   });
 
-  test('is not refused after fewer failures, or if the program takes nothing else', async () => {
+  test('is not refused after fewer failures, or if the program accepts nothing else', async () => {
     const sink = openExec({ command: folder.node('p', refusing('ids.includes(7)')) });
     for (let at = 0; at < 4; at += 1) expect(await kindOf(sink, 7)).toBe('unavailable');
     expect(await kindOf(sink, 1)).toBe('delivered');
     for (let at = 0; at < 4; at += 1) expect(await kindOf(sink, 7)).toBe('unavailable');
   });
 
-  test('is refused as well if it comes with others that are no better', async () => {
+  test('is refused as well if it comes with other bad leads', async () => {
     const sink = openExec({ command: folder.node('p', refusing('ids.some((id) => id >= 7)')) });
     for (let at = 0; at < 5; at += 1) expect(await kindOf(sink, 7, 8)).toBe('unavailable');
     expect(await kindOf(sink, 1)).toBe('delivered');

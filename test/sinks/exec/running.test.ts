@@ -50,7 +50,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe('the pipes of a program', () => {
-  test('it reads its input from a pipe: /dev/stdin can be opened', async () => {
+  test('its input is a pipe, so that it can open /dev/stdin', async () => {
     const sink = openExec({ command: ['cp', '/dev/stdin', folder.at('copy')] });
     expect(await sink.deliver(aBatch(2), NEVER)).toEqual([{ kind: 'delivered' }, { kind: 'delivered' }]);
     expect(
@@ -76,18 +76,18 @@ process.stdin.on('end', () => fs.writeFileSync(here('bytes'), String(bytes)));
     expect(Number(read('bytes'))).toBeGreaterThan(6_000_000);
   });
 
-  test('a program that ends before it has read everything has not taken the leads, whatever its exit code', async () => {
+  test('a program that ends before it has read everything has not accepted the leads, whatever its exit code', async () => {
     const error = await failureOf(openExec({ command: ['true'] }).deliver(manyLeads(), NEVER));
     expect(error.message).toBe('true ended with exit code 0 before it had read every lead.');
     expect(error.hint).toContain('to the end');
   });
 
-  test('a program that never reads and fails is told by its exit code', async () => {
+  test('a program that never reads and fails is judged by its exit code', async () => {
     const error = await failureOf(openExec({ command: ['false'] }).deliver(manyLeads(), NEVER));
     expect(error.message).toBe('false ended with exit code 1.');
   });
 
-  test('what a program leaves behind has a moment to complete its work, even if it has no outputs', async () => {
+  test('processes that a program leaves behind have a moment to complete their work, even without open outputs', async () => {
     const writes = 'while kill -0 $$ 2> /dev/null; do :; done; cat > copy';
     const command = ['/bin/sh', '-c', `exec 3<&0; { ${writes}; } <&3 > /dev/null 2>&1 & exit 0`];
     const sink = openExec({ command, cwd: folder.path });
@@ -95,7 +95,7 @@ process.stdin.on('end', () => fs.writeFileSync(here('bytes'), String(bytes)));
     expect(read('copy').split('\n')).toHaveLength(3);
   });
 
-  test('what a program leaves behind is ended, and does not keep the attempt waiting', async () => {
+  test('processes that a program leaves behind are ended, and do not delay the attempt', async () => {
     const command = folder.node(
       'forks',
       `
@@ -121,7 +121,7 @@ require('node:child_process').spawn('sleep', ['1000'], { stdio: 'inherit' }).onc
 });
 `;
 
-  test('at the timeout it is asked to end, and then killed with all that it started', async () => {
+  test('at the timeout it gets SIGTERM, and is then killed with all processes that it started', async () => {
     const clock = new HeldClock();
     const sink = openExec({ command: folder.node('hangs', HANGS) }, { timeoutMs: 60_000, clock });
     const failure = failureOf(sink.deliver(aBatch(1), NEVER));
@@ -147,7 +147,7 @@ require('node:child_process').spawn('sleep', ['1000'], { stdio: 'inherit' }).onc
     await until('it has ended', () => ['pid', 'child'].every((name) => !isAlive(Number(read(name)))));
   });
 
-  test('it is killed with all that it started if leadsync is killed, and its configuration is removed', async () => {
+  test('it is killed with all processes that it started if leadsync is killed, and its configuration is removed', async () => {
     const command = folder.node('hangs', `fs.writeFileSync(here('config'), process.argv.at(-1));${HANGS}`);
     const killed = folder.file(
       'killed.ts',
@@ -168,7 +168,7 @@ await openExec(options).deliver(aBatch(1), new AbortController().signal);
 });
 
 describe('what a program gets', () => {
-  test('its environment has what the options give and what any program needs, and nothing else', async () => {
+  test('its environment has the variables of the options and those that any program needs, and no others', async () => {
     vi.stubEnv('LEADS_CLIENT_SECRET', 's3cr3t');
     const command = ['/bin/sh', '-c', 'cat > /dev/null; env > environment; pwd > folder'];
     const sink = openExec({

@@ -48,7 +48,7 @@ describe('a stored lead', () => {
     );
   });
 
-  test('takes a change, with fewer and other answers, and keeps when it was first seen', async () => {
+  test('is updated by a change, with fewer and other answers, and keeps the time when it was first seen', async () => {
     const sink = open();
     await deliver(sink, lead(1));
     const [{ answers } = {}] = await database.query('SELECT COUNT(*) AS answers FROM lead_answers');
@@ -107,7 +107,7 @@ describe('a stored lead', () => {
   });
 });
 
-describe('a lead that the database refuses', () => {
+describe('a lead that the database rejects', () => {
   /** Delivers 40 leads, of which number 13 is another one. */
   async function deliverAmong(other: Delivery, sink = open()) {
     const many = Array.from({ length: 40 }, (_, id) => (id === 13 ? other : lead(id)));
@@ -127,7 +127,7 @@ describe('a lead that the database refuses', () => {
       /1406, SQLSTATE 22001\): Data too long for column 'client_name'/,
     ],
     [
-      'has a character that a column does not take',
+      'has a character that a column does not accept',
       'ALTER TABLE leads MODIFY client_name TEXT CHARACTER SET latin1 NOT NULL',
       's3cr3t 漢',
       /1366.*character set of the column/,
@@ -145,7 +145,7 @@ describe('a lead that the database refuses', () => {
       /1644, SQLSTATE 45000\): a trigger signalled an error/,
     ],
     [
-      'is turned into another one by a trigger',
+      'is changed into another one by a trigger',
       "CREATE TRIGGER shift BEFORE INSERT ON leads FOR EACH ROW IF NEW.client_name LIKE 's3%' THEN SET NEW.id = NEW.id + 1000; END IF",
       's3cr3t',
       /did not write the lead.*trigger/,
@@ -161,7 +161,7 @@ describe('a lead that the database refuses', () => {
     expect(refused.reason).toMatch(/Column 'created_at' cannot be null/);
   });
 
-  test('does not take the place of another lead, although a unique key of one’s own says so', async () => {
+  test('does not replace another lead, although a unique key that a user added would', async () => {
     await deliver(open(), lead(1000, { client_email: 's3cr3t@example.com', client_name: 'Keeps its row' }));
     await database.query(
       "ALTER TABLE leads ADD COLUMN own VARCHAR(99) AS (IF(client_email LIKE 's3%', client_email, id)) STORED UNIQUE",
@@ -181,7 +181,7 @@ describe('a lead that the database refuses', () => {
     expect(refused.unsent).toBe(true);
   });
 
-  test('is not cut where the server’s own sql_mode would cut it', async () => {
+  test('is not cut, although the sql_mode of the server would cut it', async () => {
     await deliver(open(), lead(1000));
     await database.query('ALTER TABLE leads MODIFY client_name VARCHAR(20) NOT NULL');
     const [{ mode } = {}] = await database.query('SELECT @@GLOBAL.sql_mode AS mode');
@@ -205,7 +205,7 @@ test('two writers of the same leads in opposite orders both deliver', async () =
   expect(await leadIds()).toHaveLength(200);
 });
 
-test('erasing deletes the leads and their answers and no others, to the last digit of the id, and finds a person', async () => {
+test('erasing finds a person, and deletes their leads and answers and no others, to the last digit of the id', async () => {
   const big = 9_223_372_036_854_775_807n;
   const mine = { client_email: 'Me@Example.com', client_phone_number: '0412 345 678' };
   await deliver(

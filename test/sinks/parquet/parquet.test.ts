@@ -37,7 +37,7 @@ describe('a Parquet file', () => {
     expect(statSync(join(directory, NAME)).mode & 0o007).toBe(0);
   });
 
-  test('is the same to the last byte, and left alone, when its batch is delivered again', async () => {
+  test('is identical, and is not written again, if its batch is delivered again', async () => {
     const [directory, other] = [tempDir(), tempDir()];
     await openParquet(directory).deliver(aBatch(2), NEVER);
     const before = statSync(join(directory, NAME));
@@ -48,7 +48,7 @@ describe('a Parquet file', () => {
   });
 
   test.each(['create', 'rename', 'syncFolder'] as const)(
-    'is not there in part when %s fails',
+    'is never visible in part if %s fails',
     async (step) => {
       const directory = tempDir();
       const broken = { ...disk, [step]: () => Promise.reject(Object.assign(new Error(), { code: 'EIO' })) };
@@ -60,7 +60,7 @@ describe('a Parquet file', () => {
     },
   );
 
-  test('is not dropped beneath a mount point that has vanished', async () => {
+  test('is not written below a mount point that has vanished', async () => {
     const directory = join(tempDir(), 'drop');
     const sink = openParquet(directory);
     await sink.deliver(aBatch(1), NEVER);
@@ -68,7 +68,7 @@ describe('a Parquet file', () => {
     await expect(sink.deliver(aBatch(1), NEVER)).rejects.toThrow(`The folder ${directory} is gone (ENOENT).`);
   });
 
-  test('makes an end of what a killed process has left, of other days as well', async () => {
+  test('is preceded by the removal of the files of a killed process, even of other days', async () => {
     const directory = tempDir();
     const left = join(directory, 'day=2026-11-01', '.leads-a.parquet.0123456789abcdef.tmp');
     const mine = join(directory, 'day=2026-11-01', 'notes.tmp');
@@ -82,7 +82,7 @@ describe('a Parquet file', () => {
   });
 });
 
-test('the newest content of each lead is what the query of the README gives, also after a ledger that was made anew', async () => {
+test('the query of the README returns the newest content of each lead, even after a new ledger', async () => {
   const directory = tempDir();
   const sink = openParquet(directory);
   const content = (name: string, version: number, at: string) =>

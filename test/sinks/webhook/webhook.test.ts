@@ -60,7 +60,7 @@ function last(): ReceivedRequest {
 }
 
 describe('a request', () => {
-  test('whose connection comes about only when the lease is over is not written to it', async () => {
+  test('whose connection opens after the lease has ended is not sent', async () => {
     let [connected, bytes] = [false, 0];
     const server = createServer((socket) => {
       connected = true;
@@ -85,7 +85,7 @@ describe('a request', () => {
     expect({ looks, bytes }).toEqual({ looks: 2, bytes: 0 });
   });
 
-  test('has the documented body, with the lead spliced in as it was received', async () => {
+  test('has the documented body, with the lead inserted as it was received', async () => {
     const raw = '{ "id":9007199254740993,\n  "n": 1.0e2, "client_name":"\\u0041\\ud800" }';
     await open({ url: receiver.url }).deliver(aBatch([aDelivery({ raw })]), NEVER);
     expect(last().body.toString()).toBe(
@@ -99,7 +99,7 @@ describe('a request', () => {
     });
   });
 
-  test('tells of a change with the time of the change, and of a replay', async () => {
+  test('has the time of a change, and marks a replay', async () => {
     const changed = aDelivery({
       event: 'updated',
       version: 2,
@@ -154,7 +154,7 @@ describe('a request', () => {
     expect(last().headers.authorization).toBe('Bearer abc');
   });
 
-  test('goes out over a connection that is kept', async () => {
+  test('uses a connection that stays open', async () => {
     const sink = open({ url: receiver.url }, { concurrency: 1 });
     const ports = new Set<number | undefined>();
     receiver.answerAlways((_, res) => {
@@ -171,7 +171,7 @@ describe('batches', () => {
   const leadsIn = ({ body }: ReceivedRequest) =>
     JSON.parse(body.toString()).events.map(({ data }: { data: { id: number } }) => data.id);
 
-  test('travel as one message, each event with the id of its delivery', async () => {
+  test('are sent as one message, each event with the id of its delivery', async () => {
     await openBatched().deliver(aBatch(2), NEVER);
     const message = JSON.parse(last().body.toString());
     expect(message).toMatchObject({ type: 'lead.batch', timestamp: '2026-11-20T10:00:01.000Z' });
@@ -181,18 +181,18 @@ describe('batches', () => {
     ]);
   });
 
-  test('of one lead are batches too', async () => {
+  test('may have one lead', async () => {
     await openBatched().deliver(aBatch(1), NEVER);
     expect(JSON.parse(last().body.toString()).type).toBe('lead.batch');
   });
 
-  test('of other leads have other ids, also when a new ledger counts its batches anew', async () => {
+  test('of other leads have other ids, even if a new ledger numbers its batches from 1', async () => {
     await openBatched().deliver(aBatch(2), NEVER);
     await openBatched().deliver(aBatch([aDelivery({ leadId: 3n }), aDelivery({ leadId: 4n })]), NEVER);
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(2);
   });
 
-  test('are halved until the lead that is refused is alone; the others arrive', async () => {
+  test('are halved until the refused lead is alone; the others arrive', async () => {
     receiver.answerAlways((request, res) => {
       res.statusCode = leadsIn(request).includes(6) ? 422 : 204;
       res.end();
@@ -208,7 +208,7 @@ describe('batches', () => {
     expect(receiver.received.slice(requests).map(({ headers }) => headers['webhook-id'])).toEqual(ids);
   });
 
-  test('of which five leads are refused alone and none is taken leave the rest untried', async () => {
+  test('are not tried further after five leads were refused alone and none was accepted', async () => {
     receiver.answerAlways((_, res) => {
       res.statusCode = 422;
       res.end();
@@ -228,7 +228,7 @@ describe('batches', () => {
     expect(receiver.received.length - before).toBe(5);
   });
 
-  test('of which one lead is taken are tried to the end', async () => {
+  test('are tried to the end if one lead is accepted', async () => {
     receiver.answerAlways((request, res) => {
       res.statusCode = leadsIn(request).join() === '1' ? 204 : 422;
       res.end();
@@ -237,7 +237,7 @@ describe('batches', () => {
     expect(outcomes.map(({ kind }) => kind)).toEqual(['delivered', ...Array(19).fill('refused')]);
   });
 
-  test('of which the first leads are refused arrive beyond them, however many those are', async () => {
+  test('arrive beyond their first refused leads, however many those are', async () => {
     receiver.answerAlways((request, res) => {
       res.statusCode = leadsIn(request).some((lead: number) => lead <= 30) ? 422 : 204;
       res.end();
@@ -249,7 +249,7 @@ describe('batches', () => {
     ]);
   });
 
-  test('that find the receiver unavailable midway keep what has arrived', async () => {
+  test('keep the leads that arrived if the receiver becomes unavailable midway', async () => {
     receiver.answerNext(413, 204, 503);
     const outcomes = await openBatched().deliver(aBatch(4), NEVER);
     expect(outcomes.map(({ kind }) => kind)).toEqual([
@@ -291,7 +291,7 @@ describe('answers', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
-  test('a refusal keeps at most 1,000 characters of what was said, and logs none', async () => {
+  test('at most 1,000 characters of a refusal are stored, and none are logged', async () => {
     receiver.answerNext({ status: 422, body: 'no '.repeat(10_000) });
     const [outcome] = await open({ url: receiver.url }).deliver(aBatch(1), NEVER);
     expect(outcome).toMatchObject({ kind: 'refused', httpStatus: 422 });
@@ -300,7 +300,7 @@ describe('answers', () => {
     expect(reason).not.toContain('no no');
   });
 
-  test('an acceptance keeps what was said only if every answer is stored', async () => {
+  test('the text of an acceptance is stored only if every answer is', async () => {
     const body = '{"record":"D-17"}';
     const outcomeWith = async (options: object) => {
       receiver.answerNext({ status: 201, body });
@@ -328,7 +328,7 @@ describe('answers', () => {
     expect(await failure(sink.deliver(aBatch(1), NEVER))).toMatchObject({ retryAfterMs });
   });
 
-  test('an endless body after a 200 does not hold the delivery up, and its connection is closed', async () => {
+  test('an endless body after a 200 does not delay the delivery, and its connection is closed', async () => {
     let closed = false;
     receiver.answerAlways((_, res) => {
       res.writeHead(200);
@@ -345,7 +345,7 @@ describe('answers', () => {
     await until('the connection is closed', () => closed);
   });
 
-  test('a body that trickles is left after a second', async () => {
+  test('a body that trickles is abandoned after a second', async () => {
     let closed = false;
     receiver.answerAlways((_, res) => {
       res.writeHead(200);
@@ -372,7 +372,7 @@ describe('answers', () => {
     expect(error.message).toContain('did not answer within 0.3 s');
   });
 
-  test('a receiver that hangs is given up on also by those who wait for its connection', async () => {
+  test('the deadline for a receiver that hangs also ends attempts that wait for its connection', async () => {
     receiver.answerAlways(() => undefined);
     const sink = open({ url: receiver.url }, { timeoutMs: 300, concurrency: 1 });
     // The connection is free again as the first is given up: one of the others may still be sent in its own last moment.
@@ -382,23 +382,23 @@ describe('answers', () => {
 });
 
 describe('connections that fail', () => {
-  test('a refused connection is said plainly, without the path', async () => {
+  test('the error for a refused connection says so, without the path', async () => {
     const sink = open({ url: `http://127.0.0.1:${closedPort}/t0ken?key=t0ken` });
     const error = await failure(sink.deliver(aBatch(1), NEVER));
     expect(error.message).toBe(`http://127.0.0.1:${closedPort} refuses the connection (ECONNREFUSED).`);
   });
 
-  test('a host that DNS does not know is said plainly', async () => {
+  test('the error for a host that DNS does not know says so', async () => {
     const error = await failure(open({ url: 'http://leads.invalid/' }).check(NEVER));
     expect(error.message).toMatch(/^http:\/\/leads\.invalid (has no address|could not be looked up) in DNS/);
   });
 
-  test('a port that does not speak TLS is said plainly', async () => {
+  test('the error for a port without TLS says so', async () => {
     const error = await failure(open({ url: receiver.url.replace('http:', 'https:') }).check(NEVER));
     expect(error.message).toContain('could not set up a TLS connection with leadsync');
   });
 
-  test('a reset after the request, and something that is no HTTP, are said plainly', async () => {
+  test('the errors for a reset after the request and for an answer that is not HTTP say so', async () => {
     const server = createServer((socket) => socket.once('data', () => socket.end('220 mail ready\r\n')));
     const url = `http://127.0.0.1:${await listening(server)}/`;
     expect((await failure(open({ url }).deliver(aBatch(1), NEVER))).message).toContain(
@@ -410,7 +410,7 @@ describe('connections that fail', () => {
     expect(error.message).toMatch(/closed|reset/);
   });
 
-  test('without a connection nothing was sent, and that is said of the outcome', async () => {
+  test('an outcome without a connection is marked as unsent', async () => {
     const server = createTlsServer(selfSigned('receiver'));
     const selfSignedPort = await listening(server);
     for (const url of [
@@ -425,7 +425,7 @@ describe('connections that fail', () => {
     server.close();
   });
 
-  test('nothing was sent where the deadline passes while the connection is made', async () => {
+  test('an outcome whose deadline passes during the connection is marked as unsent', async () => {
     const connections: Socket[] = [];
     const silent = createServer((socket) => void connections.push(socket));
     const url = `https://127.0.0.1:${await listening(silent)}/`;
@@ -436,7 +436,7 @@ describe('connections that fail', () => {
     silent.close();
   });
 
-  test('what was sent and not answered may have arrived', async () => {
+  test('a request that was sent and not answered may have arrived', async () => {
     receiver.answerNext(
       (_, res) => void res.socket?.destroy(),
       () => undefined,
