@@ -105,7 +105,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/config/config-warnings.ts',
     text: "rightsOfOthers(file).has('write')",
     instead: 'false',
-    tests: ['test/cli/commands/setup.test.ts'],
+    tests: ['test/cli/commands/validate.test.ts'],
   },
   {
     name: 'a person can be named on standard input',
@@ -161,7 +161,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/config/config-warnings.ts',
     text: "dataDirRights.has('enter') ? 'enter' : undefined",
     instead: 'undefined',
-    tests: ['test/cli/commands/setup.test.ts'],
+    tests: ['test/cli/commands/validate.test.ts'],
   },
   {
     name: "leadsync warns about a secret's file that others can read",
@@ -169,7 +169,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/config/config-warnings.ts',
     text: "return rights.has('read')\n",
     instead: "return rights.has('enter')\n",
-    tests: ['test/cli/commands/setup.test.ts'],
+    tests: ['test/cli/commands/validate.test.ts'],
   },
   {
     name: 'leadsync warns about secrets in a configuration that others can read',
@@ -177,7 +177,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/config/config-warnings.ts',
     text: 'exposedSecrets.length > 0 ?',
     instead: 'exposedSecrets.length < 0 ?',
-    tests: ['test/cli/commands/setup.test.ts'],
+    tests: ['test/cli/commands/validate.test.ts'],
   },
   {
     name: 'a page that encounters damage reports it to the ledger',

@@ -10,7 +10,7 @@ function aSink(waitMs: number, breaker = DEFAULT_BREAKER) {
   return { name: 'crm', retry: { scheduleMs: [waitMs, waitMs], jitter: 0 }, breaker };
 }
 
-test('a retry schedule and a breaker that a reload has changed count from then on', async () => {
+test('a reload changes the retry schedule and the breaker that the ledger uses', async () => {
   let sinks = [aSink(60_000)];
   const ledger = await openThreadedLedger(join(tempDir(), 'ledger.db'), {
     create: true,
