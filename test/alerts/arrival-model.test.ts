@@ -43,13 +43,13 @@ function none(arrivals: ArrivalModel, weeks: number, day: number, hour: number, 
 const [TUESDAY, FRIDAY, SATURDAY] = [1, 4, 5];
 
 describe('the history of arrivals', () => {
-  test('finds hours without a lead implausible when there always were some', () => {
+  test('finds hours without a lead implausible if there always were some', () => {
     const arrivals = history(8, 10);
     expect(none(arrivals, 8, TUESDAY, 9, 0.1)).toBeGreaterThan(0.2);
     expect(none(arrivals, 8, TUESDAY, 9, 2)).toBeLessThan(0.001);
   });
 
-  test('expects nothing at night and on weekends, however busy the days are', () => {
+  test('expects no leads at night and on weekends, however busy the days are', () => {
     const arrivals = history(8, 100);
     expect(none(arrivals, 8, SATURDAY, 0, 48)).toBeGreaterThan(0.9);
     expect(none(arrivals, 8, TUESDAY, 19, 12)).toBeGreaterThan(0.9);
@@ -58,29 +58,29 @@ describe('the history of arrivals', () => {
     expect(none(arrivals, 8, FRIDAY, 20, 66)).toBeLessThan(0.001);
   });
 
-  test('finds a long silence of a source plausible that has a lead now and then', () => {
+  test('finds a long silence plausible for a source that rarely has a lead', () => {
     const arrivals = history(8, 0.1);
     expect(none(arrivals, 8, TUESDAY, 8, 10)).toBeGreaterThan(0.1);
   });
 
-  test('says nothing before it has three weeks', () => {
+  test('returns 1 until it has three weeks of data', () => {
     expect(none(history(2, 100), 2, TUESDAY, 9, 8)).toBe(1);
     expect(none(history(4, 100), 4, TUESDAY, 9, 8)).toBeLessThan(0.001);
     expect(none(new ArrivalModel(), 0, TUESDAY, 9, 1000)).toBe(1);
   });
 
-  test('waits longer where leads come in bunches', () => {
+  test('waits longer if leads arrive in groups', () => {
     const [single, bunched] = [history(8, 4), history(8, 4, 1, 20)];
     expect(none(bunched, 8, TUESDAY, 9, 3)).toBeGreaterThan(20 * none(single, 8, TUESDAY, 9, 3));
   });
 
-  test('is not led by one hour in which a stock came all at once', () => {
+  test('ignores one hour with many leads, such as a first listing', () => {
     const arrivals = history(8, 0);
     arrivals.add([{ hour: new Date(MONDAY + 3 * 7 * DAY + TUESDAY * DAY + 9 * HOUR), leads: 5_000 }]);
     expect(none(arrivals, 8, TUESDAY, 9, 1)).toBeGreaterThan(0.1);
   });
 
-  test('learns from before the silence alone', () => {
+  test('learns only from the time before the silence', () => {
     const [before, during] = [history(8, 1), history(8, 1)];
     for (let hour = 0; hour < 300; hour += 1)
       during.add([{ hour: new Date(MONDAY + (8 * 168 + hour) * HOUR), leads: 0 }]);
@@ -88,7 +88,7 @@ describe('the history of arrivals', () => {
     expect(none(before, 8, 0, 0, 60)).toBeLessThan(1e-3);
   });
 
-  test('calls silent, of gaps that are drawn from the same source, about as few as it says', () => {
+  test('calls about as few gaps of the same source silent as its probability says', () => {
     const random = seeded(7);
     let implausible = 0;
     const gaps = 3_000;

@@ -25,7 +25,7 @@ describe('statistics', () => {
     expect(percentile([5, 1], 0)).toBe(1);
   });
 
-  test('a spread has the least and the greatest beside the median', () => {
+  test('a spread has the minimum and the maximum beside the median', () => {
     expect(spread([2, 9, 1])).toEqual({ median: 2, min: 1, max: 9 });
   });
 
@@ -56,14 +56,14 @@ describe('a verdict', () => {
     expect(verdicts(figure)[0]?.met).toBe(true);
   });
 
-  test('of an aim in its own unit looks at the figure alone', () => {
+  test('of an aim in its own unit depends only on the figure', () => {
     const [met] = verdicts(aFigure({ references: [plain], aims: [{ is: 'at most', limit: 2 }] }));
     const [missed] = verdicts(aFigure({ aims: [{ is: 'at most', limit: 1.9 }] }));
     expect(met).toMatchObject({ reference: plain, ratio: 0.5, met: true });
     expect(missed).toMatchObject({ reference: undefined, met: false });
   });
 
-  test('is left open when the reference could not do the work', () => {
+  test('is open if the reference could not do the work', () => {
     const failed = { name: 'plain script', values: [], cannot: 'it fails' };
     const aims = [{ is: 'at most' as const, limit: 1, of: 'plain script' }];
     expect(verdicts(aFigure({ references: [failed], aims }))).toMatchObject([
@@ -71,7 +71,7 @@ describe('a verdict', () => {
     ]);
   });
 
-  test('is there for every reference and every aim', () => {
+  test('exists for every reference and every aim', () => {
     const references = [plain, { name: 'floor', values: [1] }];
     const aims = [
       { is: 'at most' as const, limit: 3, of: 'floor' },
@@ -90,7 +90,7 @@ describe('the table', () => {
   ];
   const figure = aFigure({ references, aims: [{ is: 'at most', limit: 0.1, of: 'plain script' }] });
 
-  test('says for each figure what was measured, beside what, and whether the aim is met', () => {
+  test('has for each figure what was measured, the reference, and whether the aim is met', () => {
     const lines = tableOf(aReport([figure])).split('\n');
     const line = lines.find((text) => text.includes('plain script'));
     expect(line?.split(/ {2,}/)).toEqual([
@@ -107,14 +107,14 @@ describe('the table', () => {
     expect(lines.find((text) => text.includes('floor'))).toContain('it fails');
   });
 
-  test('keeps its columns under one another', () => {
+  test('aligns its columns', () => {
     const wide = aFigure({ name: 'a figure with a long name', references });
     const lines = tableOf(aReport([figure, wide])).split('\n');
     const places = lines.map((line) => line.indexOf('plain script')).filter((place) => place >= 0);
     expect(new Set(places).size).toBe(1);
   });
 
-  test('says that a quick run is one, and what it ran on', () => {
+  test('marks a quick run, and names the machine', () => {
     expect(tableOf(aReport([figure], { quick: true }))).toContain('QUICK');
     expect(tableOf(aReport([figure]))).not.toContain('QUICK');
     expect(tableOf(aReport([figure]))).toContain('A processor, 2 cores');
@@ -140,7 +140,7 @@ describe('the document', () => {
   ];
   const page = `# Title\n\n${marks[0]}\n\nold figures\n\n${marks[1]}\n\nthe end\n`;
 
-  test('gets the figures between its marks, and keeps the rest', () => {
+  test('gets the figures between its markers, and keeps the rest', () => {
     const written = withMeasurements(page, aReport([aFigure({ name: 'a|b' })]));
     expect(written).toMatch(/^# Title/);
     expect(written).toMatch(/the end\n$/);
@@ -163,7 +163,7 @@ describe('the document', () => {
     expect(withMeasurements(page, aReport([aFigure({ aims })]))).toContain('| 4 | Some work | 1 of 2 |');
   });
 
-  test('without marks is left alone, and that is said', () => {
+  test('without markers is an error, and does not change', () => {
     expect(() => withMeasurements('# Title\n', aReport([]))).toThrow('lacks the marks');
   });
 });
@@ -196,20 +196,20 @@ describe('a chart', () => {
     expect(svg).not.toMatch(/NaN|undefined|Infinity/);
   });
 
-  test('draws more as higher', () => {
+  test('draws larger values higher', () => {
     const svg = chartOf([line('leadsync', [1, 50, 100])], { title: 'T', unit: 'MB' });
     const heights = [...svg.matchAll(/cy="([^"]+)"/g)].map(([, y]) => Number(y));
     expect(heights).toEqual(heights.toSorted((a, b) => b - a));
   });
 
-  test('leaves out what a program could not do', () => {
+  test('leaves out a program that could not do the work', () => {
     const gone: Series = { chart: 'memory', name: 'plain script', points: [{ leads: 1_000, values: [] }] };
     const svg = chartOf([line('leadsync', [1]), gone], { title: 'T', unit: 'MB' });
     expect(svg.match(/<circle/g)).toHaveLength(1);
   });
 });
 
-test('a report reads back from its JSON as it was, and another file is refused', () => {
+test('a report is read back from its JSON unchanged, and another file is rejected', () => {
   const report = aReport([aFigure({ references: [{ name: 'floor', values: [1] }] })]);
   expect(reportSchema.parse(JSON.parse(JSON.stringify(report)))).toEqual(report);
   expect(reportSchema.safeParse({ ...report, rows: [{}] }).success).toBe(false);

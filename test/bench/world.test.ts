@@ -18,7 +18,7 @@ describe('the rendered listing', () => {
     expect(read(new RenderedListing(1, 2_000))).toHaveLength(2_000);
   });
 
-  test('of nothing is an empty array, and can grow', () => {
+  test('without leads is an empty array, and can grow', () => {
     const listing = new RenderedListing(1, 0);
     expect(read(listing)).toEqual([]);
     listing.grow(2);
@@ -32,7 +32,7 @@ describe('the rendered listing', () => {
     expect(listing).toMatchObject({ leads: 3, newest: 3, revision: 2 });
   });
 
-  test('slides by a lead, and tells the new one', () => {
+  test('moves on by one lead, and returns the new one', () => {
     const listing = new RenderedListing(1, 2);
     expect(listing.slide()).toBe(3);
     expect(read(listing)).toEqual(leads(2, 3));
@@ -49,11 +49,11 @@ describe('the rendered listing', () => {
     expect(changed.map(({ id }) => id)).toEqual([2, 4, 6]);
   });
 
-  test('ends with its bracket as a piece of its own', () => {
+  test('ends with its bracket as a separate chunk', () => {
     expect(new RenderedListing(1, 2).body().at(-1)?.toString()).toBe(']');
   });
 
-  test('that was handed out does not change with what is shown later', () => {
+  test('that was returned does not change later', () => {
     const listing = new RenderedListing(1, 1);
     const body = listing.body();
     listing.grow(1);
@@ -82,13 +82,13 @@ describe('the receiver', () => {
     return { arrived, arrivals: receiver.arrivals };
   }
 
-  test('counts requests and different leads', async () => {
+  test('counts requests and distinct leads', async () => {
     const { arrived, arrivals } = await send([post(1), post(2), post(2)], 3);
     expect(arrived).toEqual([1, 2, 2]);
     expect(arrivals).toMatchObject({ posts: 3, leads: 2 });
   });
 
-  test('understands requests that come in pieces, and several at once', async () => {
+  test('parses requests that arrive in pieces, and several at the same time', async () => {
     const all = post(1) + post(22) + post(333);
     const { arrived } = await send([all.slice(0, 20), all.slice(20, 75), all.slice(75)], 3);
     expect(arrived).toEqual([1, 22, 333]);
@@ -122,7 +122,7 @@ describe('the flaky receiver', () => {
 
   const many = Array.from({ length: 100 }, (_, index) => index + 1);
 
-  test('fails the share of requests that it is told to', async () => {
+  test('fails the configured share of requests', async () => {
     const { statuses } = await answersTo({ failPercent: 30 }, many, 4);
     const failed = statuses.flat().filter((status) => status === 503).length;
     expect(failed).toBeGreaterThan(80);
@@ -138,14 +138,14 @@ describe('the flaky receiver', () => {
     expect((await answersTo({ failPercent: 30, seed: 2 }, many, 2)).statuses).not.toEqual(one.statuses);
   });
 
-  test('tells a lead that was accepted twice from two leads', async () => {
+  test('distinguishes a lead that it accepted twice from two leads', async () => {
     const { receiver } = await answersTo({}, [1, 2], 2);
     expect(receiver.visits).toMatchObject({ requests: 4, accepted: 4, leads: 2, open: 0 });
     expect(receiver.acceptedAt(2)).toBeGreaterThan(receiver.visits.firstRequestAt ?? Number.NaN);
     expect(receiver.acceptedAt(3)).toBeUndefined();
   });
 
-  test('counts the requests that are open at once', async () => {
+  test('counts concurrent requests', async () => {
     await using receiver = new FlakyReceiver(() => undefined);
     const url = `http://127.0.0.1:${await receiver.listen()}/`;
     receiver.behave({ failPercent: 0, seed: 1, delayMs: [5_000, 5_000] });

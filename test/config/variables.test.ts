@@ -24,7 +24,7 @@ describe('a variable in a text', () => {
     expect(dataDirOf(written, env)).toBe(expected);
   });
 
-  test('is never taken from what every object has', () => {
+  test('is never a property that every object has', () => {
     expect(faultsOf(`${SOURCE}data_dir: \${constructor}\n`)).toEqual([
       '6:11: data_dir: the variable constructor is not set; set it, or add a default: ${constructor:-…}',
     ]);
@@ -45,18 +45,18 @@ describe('a value that is wholly one variable', () => {
   const options = (lines: string, env = {}) =>
     read(`${SOURCE}sinks:\n  p: { type: pigeon, loft: l, ${lines} }\n`, env).sinks[0];
 
-  test('is a number where a number is wanted', () => {
+  test('is a number if the option is a number', () => {
     expect(options('concurrency: "${N}"', { N: '7' })?.concurrency).toBe(7);
     expect(options('retry: { jitter: "${N:-0.5}" }')?.retry.jitter).toBe(0.5);
     expect(options('weight: "${N}"', { N: '-2.5' })?.options).toMatchObject({ weight: -2.5 });
   });
 
-  test('is a boolean where a boolean is wanted', () => {
+  test('is a boolean if the option is a boolean', () => {
     expect(options('enabled: "${B}"', { B: 'false' })?.enabled).toBe(false);
     expect(options('backfill: "${B}"', { B: 'true' })?.backfill).toBe(true);
   });
 
-  test('stays a text where a text is wanted', () => {
+  test('stays a text if the option is a text', () => {
     expect(read(SOURCE.replace('id\n', '${ID}\n'), { ID: '0123' }).sources[0]?.options.client_id).toBe(
       '0123',
     );
@@ -85,7 +85,7 @@ describe('a value that is wholly one variable', () => {
   });
 });
 
-test('whatever a variable holds, it changes no structure and arrives as it is', () => {
+test('the text of a variable changes no structure and is used unchanged', () => {
   const yamlish = fc.constantFrom(
     '\n',
     ': ',
@@ -156,19 +156,19 @@ describe('a message', () => {
   });
 });
 
-describe('no message shows what a secret or a variable holds', () => {
+describe('no message shows the value of a secret or a variable', () => {
   const CANARY = 'k4n4rienvogel';
 
   test.each([
     ['a path that is no secret', 'breed: "${SECRET}"'],
-    ['a file that is not there', 'password: { file: "${SECRET}" }'],
+    ['a missing file', 'password: { file: "${SECRET}" }'],
     ['a number', 'altitude: "${SECRET}"'],
     ['a choice', 'events: ["${SECRET}"]'],
     ['a duration', 'timeout: "${SECRET}"'],
     ['one of two forms', 'weight: "${SECRET}"'],
     ['a type', 'type: "${SECRET}"'],
     ['a variable in a message', 'breed: "${MISSING}${SECRET}"'],
-  ])('where it stands for %s', (_, line) => {
+  ])('if it is the value of %s', (_, line) => {
     const faults = faultsOf(`${SOURCE}sinks:\n  p:\n    ${line}\n`, { SECRET: CANARY });
     expect(faults.length).toBeGreaterThan(0);
     expect(faults.join('\n')).not.toContain(CANARY);

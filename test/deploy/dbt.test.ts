@@ -79,7 +79,7 @@ async function built(): Promise<{ stores: TwoStores; run: Run }> {
 }
 
 describe('deploy/dbt', () => {
-  test('has a source for every table and view, apart by what the analysts’ role may read', () => {
+  test('has a source for every table and view, separated by what the analysts’ role may read', () => {
     const named = sources.map(({ name, tables }) => [name, tables.map((table) => table.name).sort()]);
     const closed = relations.map(({ name }) => name).filter((name) => !openToAnalysts.includes(name));
     expect(Object.fromEntries(named)).toEqual({
@@ -92,7 +92,7 @@ describe('deploy/dbt', () => {
     );
   });
 
-  test('has models that run, give rows, and have the columns that they are described with', async () => {
+  test('has models that run, return rows, and have the described columns', async () => {
     const { run } = await built();
     expect(models.length).toBeGreaterThan(6);
     for (const { name, columns } of models) {
@@ -101,7 +101,7 @@ describe('deploy/dbt', () => {
     }
   });
 
-  test('describes a column that a model passes on as its source does', () => {
+  test('describes a column that a model passes on like its source', () => {
     const said = models.flatMap(({ name: model, sql, columns }) => {
       const tables = sources.flatMap((one) => one.tables);
       const table = tables.find(({ name }) => sql.includes(`from {{ source('leadsync', '${name}') }}`));
@@ -150,7 +150,7 @@ describe('deploy/dbt', () => {
     expect(await run.broken(leads, 'lead_key', stranger)).toBeGreaterThan(0);
   });
 
-  test('measures freshness by polls that told what the service shows', async () => {
+  test('measures freshness by polls that show the state of the service', async () => {
     const { run } = await built();
     const polls = sources.flatMap(({ tables }) => tables).find(({ name }) => name === 'polls');
     const { loaded_at_field: at, freshness } = polls?.config ?? { freshness: { filter: 'false' } };
@@ -161,7 +161,7 @@ describe('deploy/dbt', () => {
     expect(row?.['at']).toEqual(row?.['latest']);
   });
 
-  test('leaves out of the speed what was there before leadsync', async () => {
+  test('leaves leads from before leadsync out of the delivery times', async () => {
     const { run } = await built();
     const rows = await run.ask(
       `SELECT sink, leads, leads_not_delivered, p50_seconds, leads_within_a_minute FROM ${run.schema}.leadsync_speed_to_lead ORDER BY sink DESC, p50_seconds`,
@@ -178,7 +178,7 @@ describe('deploy/dbt', () => {
     expect(rows).toEqual([{ ...one, p50_seconds: -68_400 }, { ...one, p50_seconds: 1 }, open, open]);
   });
 
-  test('keeps what holds personal data off unless it is asked for', () => {
+  test('builds models with personal data only on request', () => {
     const project = parse(readFileSync(join(folder, 'dbt_project.yml'), 'utf8'));
     expect(project.vars.leadsync_personal_data).toBe(false);
     const enabled = "{{ var('leadsync_personal_data', false) }}";

@@ -61,7 +61,7 @@ describe.each(both)('the %s', (_, deployment) => {
   const pod = podOf(deployment);
   const container = containerOf(deployment);
 
-  test('passes PodSecurity restricted, which its namespace enforces, and writes to its volumes alone', () => {
+  test('passes PodSecurity restricted, which its namespace enforces, and writes only to its volumes', () => {
     const { metadata } = readManifest<{ metadata: { labels: Record<string, string> } }>(
       'one-process/namespace.yaml',
     );
@@ -77,7 +77,7 @@ describe.each(both)('the %s', (_, deployment) => {
     expect(pod.securityContext).toMatchObject({ runAsUser: Number(user), fsGroup: Number(group) });
   });
 
-  test('is asked for its life by /livez and for its readiness by /readyz, where it listens', () => {
+  test('has its liveness probe at /livez and its readiness probe at /readyz, on the port where it listens', () => {
     expect(container.startupProbe.httpGet.path).toBe('/livez');
     expect(container.livenessProbe.httpGet).toEqual({ path: '/livez', port: 'admin' });
     expect(container.readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'admin' });
@@ -99,7 +99,7 @@ describe.each(both)('the %s', (_, deployment) => {
     );
   });
 
-  test('selects its own pods alone', () => {
+  test('selects only its own pods', () => {
     expect(deployment.spec.template.metadata.labels).toEqual(deployment.spec.selector.matchLabels);
     expect(poller.spec.selector.matchLabels).not.toEqual(workers.spec.selector.matchLabels);
   });
@@ -134,7 +134,7 @@ test('workers share the volume, the user and the node of the poller, which leave
 });
 
 test.each(['one-process', 'with-workers'])(
-  'the configuration of %s is right and its secrets are there',
+  'the configuration of %s is valid and its secrets exist',
   (folder) => {
     const { config, secretFiles } = configOf(`${folder}/configuration.yaml`);
     const secret = readManifest<{ stringData: object }>('one-process/secret.example.yaml');
@@ -144,7 +144,7 @@ test.each(['one-process', 'with-workers'])(
   },
 );
 
-test('a policy lets the monitoring in, and out what the configuration needs', () => {
+test('a policy allows the monitoring in, and the destinations of the configuration out', () => {
   type Rule = { from?: unknown; to?: unknown; ports: { protocol: string; port: number }[] };
   const { spec } = readManifest<{ spec: { ingress: Rule[]; egress: Rule[]; policyTypes: string[] } }>(
     'one-process/network.yaml',
@@ -177,7 +177,7 @@ test.each(['one-process', 'with-workers'])(
   },
 );
 
-test('the Service leads to the pages of the poller, although it is not ready', () => {
+test('the Service routes to the pages of the poller, even if it is not ready', () => {
   const { spec } = readManifest<{
     spec: { selector: object; publishNotReadyAddresses: boolean; ports: { targetPort: string }[] };
   }>('one-process/service.yaml');

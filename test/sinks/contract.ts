@@ -138,10 +138,10 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
 
     test.each([
       ['from the beginning', 0],
-      ['before the second thing leaves', 1],
-      ['before the third thing leaves', 2],
+      ['before the second request', 1],
+      ['before the third request', 2],
     ])(
-      'once the lease of the attempt is over, %s, nothing more arrives, and what arrived is told',
+      'once the lease of the attempt has ended, %s, nothing more arrives, and the outcomes are those of what arrived',
       async (_, looks) => {
         const sink = opened(destination.open());
         const before = await destination.arrived();
@@ -177,7 +177,7 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
       ]);
     });
 
-    test('hostile text arrives as the documentation says', async () => {
+    test('hostile text arrives as documented', async () => {
       const strings = hostileStrings();
       const deliveries = strings.map((text, index) =>
         aDelivery({ leadId: BigInt(index + 1), raw: hostileLead(index + 1, text) }),
@@ -195,7 +195,7 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
       );
     });
 
-    test('an answer of a megabyte, or of the documented length, arrives as the documentation says', async () => {
+    test('an answer of a megabyte, or of the documented length, arrives as documented', async () => {
       const answer = 'é"\n'.repeat((destination.longestAnswer ?? 1_050_000) / 3);
       const raw = aLead({ service_question_answers: [{ question: 'Anything?', slug: 'any', answer }] });
       await opened(destination.open()).deliver(aBatch([aDelivery({ raw })]), NEVER);
@@ -216,7 +216,7 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
       expect(await destination.arrived()).toEqual([]);
     });
 
-    test('what it lacks is made part by part, also twice, and then nothing is missing', async () => {
+    test('missing parts are created one by one, even twice, and then nothing is missing', async () => {
       const sink = opened(destination.open());
       if (!sink.missingParts) return;
       const { columns = COLUMNS } = destination;
@@ -239,7 +239,7 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
       expect((await destination.arrived()).map(({ id }) => id)).toEqual(['1', '2']);
     });
 
-    test('a test event arrives, says that it is one, and is no lead to a receiver', async () => {
+    test('a test event arrives, is marked as such, and is not a lead for the receiver', async () => {
       const { arrived, what } = await opened(destination.open()).test(aTest(), NEVER);
       expect({ arrived, what }).toEqual({ arrived: true, what: expect.stringMatching(/\.$/) });
       expect(await destination.arrived()).toEqual([]);
@@ -249,7 +249,7 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
       expect((await destination.arrived()).map(({ id }) => id)).toEqual(['1', '2']);
     });
 
-    test('a test event says of a destination that cannot be used what is wrong', async () => {
+    test('a test event reports why a destination cannot be used', async () => {
       const tested = opened(destination.openUnavailable()).test(aTest(), NEVER);
       await expect(tested).rejects.toBeInstanceOf(SinkUnavailable);
     });
@@ -266,7 +266,7 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
       );
     });
 
-    test('a destination that cannot be used is said to be unavailable, with what to do', async () => {
+    test('a destination that cannot be used is unavailable, with the next step', async () => {
       const sink = opened(destination.openUnavailable());
       const delivered = await sink.deliver(aBatch(2), NEVER).catch((error: unknown) => error);
       expect(delivered).toBeInstanceOf(SinkUnavailable);
@@ -291,7 +291,7 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
       expect(await destination.arrived()).toEqual([]);
     });
 
-    test('what it holds is told by source, id and version, once and to the last digit', async () => {
+    test('the stored leads have source, id and version, once and to the last digit', async () => {
       const sink = opened(destination.open());
       if (!sink.storedLeads) return;
       const ids = [1n, 9_223_372_036_854_775_807n];
@@ -311,7 +311,7 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
       expect(told).toEqual(expect.arrayContaining(versions));
     });
 
-    test('what it holds is read until an abort, which ends that as it ends an attempt', async () => {
+    test('an abort ends the reading of the stored leads as it ends an attempt', async () => {
       const sink = opened(destination.open());
       if (!sink.storedLeads) return expect(sink.erase).toBeUndefined();
       const held = [1n, 2n].map((leadId) => aDelivery({ leadId, id: `sink:main:${leadId}:1:0123abcd` }));
@@ -326,7 +326,7 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
       await expect(failed).rejects.toBeInstanceOf(SinkUnavailable);
     });
 
-    test('what an error says names no text of a lead', async () => {
+    test('an error contains no text of a lead', async () => {
       const canary = 'canary-7f3a';
       const raw = aLead({ client_name: canary, client_email: `${canary}@example.com`, created_at: canary });
       const batch = aBatch([aDelivery({ raw })]);
@@ -336,7 +336,7 @@ export function promisesOfEverySink(name: string, start: () => Promise<Destinati
       expect(`${(error as Error).message} ${(error as SinkUnavailable).hint}`).not.toContain(canary);
     });
 
-    test('it can be closed twice, and unused', async () => {
+    test('it can be closed twice, and without use', async () => {
       const sink = destination.open();
       await sink.close();
       await sink.close();

@@ -75,36 +75,33 @@ describe('a program started from a checkout', () => {
   it.each([
     ['on the pinned Node', []],
     ['on an older one', asNode20],
-  ])(
-    'is asked to stop by the signal that its starter gets, and takes its time (%s)',
-    async (_what, nodeArgs) => {
-      const root = aCheckout(`
+  ])('gets the stop signal of its starter, and has time to stop (%s)', async (_what, nodeArgs) => {
+    const root = aCheckout(`
       process.on('SIGTERM', () => setTimeout(() => { console.log('stopped in order'); process.exit(3); }, 100));
       setInterval(() => {}, 1000);
       console.log('started');`);
-      install(root);
-      const run = spawn(process.execPath, [...nodeArgs, 'scripts/bootstrap.mjs', 'program.js'], {
-        cwd: root,
-      });
-      let output = '';
-      run.stdout.on('data', (text) => {
-        output += text;
-      });
-      await until('the program has started', () => output.includes('started'));
-      const ended = new Promise((resolve) => run.once('close', resolve));
-      run.kill('SIGTERM');
-      expect(await ended).toBe(3);
-      expect(output).toContain('stopped in order');
-    },
-  );
+    install(root);
+    const run = spawn(process.execPath, [...nodeArgs, 'scripts/bootstrap.mjs', 'program.js'], {
+      cwd: root,
+    });
+    let output = '';
+    run.stdout.on('data', (text) => {
+      output += text;
+    });
+    await until('the program has started', () => output.includes('started'));
+    const ended = new Promise((resolve) => run.once('close', resolve));
+    run.kill('SIGTERM');
+    expect(await ended).toBe(3);
+    expect(output).toContain('stopped in order');
+  });
 
-  it('ends by the signal that its program died of', async () => {
+  it('ends by the signal that ended its program', async () => {
     const root = aCheckout(`process.kill(process.pid, 'SIGKILL'); setInterval(() => {}, 1000);`);
     install(root);
     expect(bootstrap(root, asNode20, ['program.js']).signal).toBe('SIGKILL');
   });
 
-  it('takes paths from where the operator stands, also by `npm --prefix`, and names the command as it was typed', () => {
+  it('resolves paths from the operator’s folder, even with `npm --prefix`, and names the command as it was typed', () => {
     const root = aCheckout(echo);
     install(root);
     mkdirSync(join(root, 'bin'));
@@ -125,7 +122,7 @@ describe('a program started from a checkout', () => {
     expect(asked(root)).toEqual([root, 'npm run -s leadsync --']);
   });
 
-  it('has its packages installed first, once, and again when the lock file has changed', () => {
+  it('installs its packages first, once, and again if the lock file has changed', () => {
     const root = aCheckout(echo);
     const first = bootstrap(root, [], ['program.js']);
     expect(first.stderr).toContain('Installing');
@@ -139,7 +136,7 @@ describe('a program started from a checkout', () => {
     expect(bootstrap(root, [], ['program.js']).stderr).toBe('');
   });
 
-  it('is not started when its packages cannot be installed, and it is said why', () => {
+  it('is not started if its packages cannot be installed, with the reason', () => {
     const root = aCheckout(echo);
     writeFileSync(join(root, 'package-lock.json'), '{"lockfileVersion":3,"packages":{}}');
     const run = bootstrap(root, [], ['program.js']);
@@ -149,7 +146,7 @@ describe('a program started from a checkout', () => {
     expect(existsSync(join(root, 'node_modules/.installed-from'))).toBe(false);
   });
 
-  it('never has packages installed through a link, which would empty a folder that is not its own', () => {
+  it('never installs packages through a link, which would empty a folder of another program', () => {
     const root = aCheckout(echo);
     const elsewhere = tempDir();
     writeFileSync(join(elsewhere, 'theirs'), 'kept');
@@ -160,7 +157,7 @@ describe('a program started from a checkout', () => {
     expect(readFileSync(join(elsewhere, 'theirs'), 'utf8')).toBe('kept');
   });
 
-  it('is not started by a Node that is too old and has no newer one beside it, and it is said what to do', () => {
+  it('is not started by a Node that is too old and has no newer one beside it, with the next step', () => {
     const root = aCheckout(echo);
     mkdirSync(join(root, 'node_modules'));
     writeFileSync(join(root, 'node_modules/.package-lock.json'), '{}');
@@ -171,7 +168,7 @@ describe('a program started from a checkout', () => {
 });
 
 describe('leadsync itself', () => {
-  it('says which Node it needs when an older one starts it, in place of a crash', () => {
+  it('prints which Node it needs if an older one starts it, instead of a crash', () => {
     const bin = new URL('../../bin/leadsync.js', import.meta.url).pathname;
     const run = spawnSync(process.execPath, [...asNode20, bin, '--version'], { encoding: 'utf8' });
     expect([run.status, run.stdout]).toEqual([1, '']);

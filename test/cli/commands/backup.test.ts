@@ -75,7 +75,7 @@ function edit(backup: string, change: (db: Database.Database) => void): void {
 }
 
 describe('leadsync backup', () => {
-  test('writes one private file that is named after the time, and says what is in it', async () => {
+  test('writes one private file named after the time, and lists its contents', async () => {
     const install = await anInstall();
     const folder = join(install.folder, 'backups');
     const { stdout } = await install.run(['backup', '--to', folder]);
@@ -86,7 +86,7 @@ describe('leadsync backup', () => {
     expect(readdirSync(folder)).toEqual(['leadsync-20261120T100000Z.db.gz']);
   });
 
-  test('carries what a restore needs, and no token that is not encrypted', async () => {
+  test('contains what a restore needs, and no unencrypted token', async () => {
     const backup = await aBackup(await anInstall());
     const plain = `${backup}.plain`;
     writeFileSync(plain, gunzipSync(readFileSync(backup)));
@@ -101,7 +101,7 @@ describe('leadsync backup', () => {
     expect(readFileSync(plain).includes('canary')).toBe(false);
   });
 
-  test('keeps as many as it is told', async () => {
+  test('keeps as many backups as --keep allows', async () => {
     const install = await anInstall();
     for (let at = 0; at < 3; at += 1) {
       await install.run(['backup', '--to', join(install.folder, 'b'), '--keep', '2']);
@@ -147,7 +147,7 @@ describe('leadsync backup', () => {
     });
   });
 
-  test('removes with --keep nothing but backups', async () => {
+  test('removes only backups with --keep', async () => {
     const install = await anInstall();
     const folder = join(install.folder, 'b');
     mkdirSync(folder);
@@ -157,7 +157,7 @@ describe('leadsync backup', () => {
     expect(readdirSync(folder)).toEqual(expect.arrayContaining(others));
   });
 
-  test('makes a backup of the configuration, which status then shows and restore lists', async () => {
+  test('runs a configured backup, which status then shows and restore lists', async () => {
     const install = await anInstall({
       backups: { nightly: { type: 'directory', directory: './n', at: '03:00' } },
     });
@@ -218,7 +218,7 @@ describe('leadsync backup', () => {
     expect(readdirSync(install.folder)).toEqual(['leadsync.yaml']);
   });
 
-  test('of a damaged ledger fails, and leaves the earlier backup alone', async () => {
+  test('of a damaged ledger fails, and keeps the earlier backup', async () => {
     const install = await anInstall();
     await aBackup(install);
     install.clock.jump(HOUR_MS);
@@ -237,7 +237,7 @@ describe('leadsync backup', () => {
 });
 
 describe('leadsync restore', () => {
-  test('verifies, says what follows, and changes nothing without --yes', async () => {
+  test('without --yes, verifies the backup, prints the consequences, and changes nothing', async () => {
     const install = await anInstall();
     const backup = await aBackup(install);
     const before = readFileSync(inData(install, 'ledger.db'));
@@ -251,7 +251,7 @@ describe('leadsync restore', () => {
     expect(readFileSync(inData(install, 'ledger.db'))).toEqual(before);
   });
 
-  test('into an empty folder brings everything back, for this user alone', async () => {
+  test('into an empty folder restores everything, readable only for this user', async () => {
     const install = await anInstall();
     const backup = await aBackup(install);
     rmSync(join(install.folder, 'data'), { recursive: true });
@@ -284,7 +284,7 @@ describe('leadsync restore', () => {
     expect(kept).toEqual(['ledger.db.replaced-20261120T100000.000Z']);
   });
 
-  test('tells sinks of leads that may have arrived since the backup, and lets none of them keep an older content', async () => {
+  test('marks the deliveries that may have arrived since the backup, and leaves no sink with an older content', async () => {
     const install = await anInstall();
     const backup = await aBackup(install);
     install.clock.jump(HOUR_MS);
@@ -318,7 +318,7 @@ describe('leadsync restore', () => {
     ]);
   });
 
-  test('takes the place of a file that is no ledger any more', async () => {
+  test('replaces a file that is no longer a ledger', async () => {
     const install = await anInstall();
     const backup = await aBackup(install);
     writeFileSync(inData(install, 'ledger.db'), 'x'.repeat(10_000));
@@ -424,7 +424,7 @@ describe('leadsync restore', () => {
     ],
   ];
 
-  test.each(WRONG)('refuses a backup that %s, and touches nothing', async (_, make, stderr) => {
+  test.each(WRONG)('rejects a backup that %s, and changes nothing', async (_, make, stderr) => {
     const install = await anInstall();
     const backup = make(await aBackup(install), install);
     const before = readFileSync(inData(install, 'ledger.db'));
@@ -435,7 +435,7 @@ describe('leadsync restore', () => {
     expect(readdirSync(join(install.folder, 'data')).filter((name) => name.includes('rest'))).toEqual([]);
   });
 
-  test('refuses what an unfinished restore has left behind, and does not remove it', async () => {
+  test('rejects the files of an unfinished restore, and does not remove them', async () => {
     const install = await anInstall();
     const left = inData(install, 'ledger.db.restoring');
     within(inData(install, 'ledger.db'), (db) => db.prepare('VACUUM INTO ?').run(left));
@@ -481,7 +481,7 @@ describe('leadsync restore', () => {
     });
   });
 
-  test('of a moved installation takes a backup of another one when asked to', async () => {
+  test('with --other-installation, accepts the backup of another one', async () => {
     const install = await anInstall();
     const backup = await aBackup(install);
     edit(backup, (db) => db.exec("UPDATE _ledger SET id = 'another'"));

@@ -205,7 +205,7 @@ describe('leadsync deliveries', () => {
     });
   });
 
-  test.each([120, 80, 60, 30])('on a terminal of %i columns no line is wider', async (columns) => {
+  test.each([120, 80, 60, 30])('no line is wider than a terminal of %i columns', async (columns) => {
     const { install } = await someDead();
     const { stdout } = await install.run(['deliveries'], { columns });
     expect(stdout).toContain('crm:main:2:1:');

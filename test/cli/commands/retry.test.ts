@@ -26,14 +26,14 @@ async function nameOf(ledger: Ledger, lead: bigint, sink = 'crm'): Promise<strin
 }
 
 describe('leadsync retry', () => {
-  test('makes the dead deliveries of a sink due, and leaves the delivered ones', async () => {
+  test('makes the dead deliveries of a sink due, and does not change the delivered ones', async () => {
     const { install, ledger } = await twoDead();
     const { stdout, stderr, code } = await install.run(['retry', '--sink', 'crm', '--state', 'dead']);
     expect({ stdout, stderr, code }).toEqual({ stdout: '2 deliveries are due now.\n', stderr: '', code: 0 });
     expect(await statesOf(ledger, 'crm')).toEqual(['1 delivered', '2 pending', '3 delivered', '4 pending']);
   });
 
-  test('says why it left what is dead for good: a newer delivery of its lead has come after it', async () => {
+  test('prints why it skips a dead delivery whose lead has a newer delivery', async () => {
     const { install, ledger } = await twoDead();
     const name = await nameOf(ledger, 2n);
     await ledger.replay('crm', { lead: 2n });
@@ -44,7 +44,7 @@ describe('leadsync retry', () => {
     expect(stderr).toContain('`leadsync replay --sink crm --source main --lead 2`');
   });
 
-  test('takes deliveries by name', async () => {
+  test('selects deliveries by their ids', async () => {
     const { install, ledger } = await twoDead();
     const name = await nameOf(ledger, 2n);
     const { stdout, code } = await install.run(['retry', name]);
@@ -52,7 +52,7 @@ describe('leadsync retry', () => {
     expect(await statesOf(ledger, 'crm')).toEqual(['1 delivered', '2 pending', '3 delivered', '4 dead']);
   });
 
-  test('says of each name that it leaves why, retries the others, and exits with 1', async () => {
+  test('prints why it skips an id, retries the others, and exits with 1', async () => {
     const { install, ledger } = await twoDead();
     const [done, dead] = [await nameOf(ledger, 1n), await nameOf(ledger, 4n)];
     const { stdout, stderr, code } = await install.run(['retry', done, 'nonsense', dead]);
@@ -62,7 +62,7 @@ describe('leadsync retry', () => {
     expect(stderr).toContain('nonsense is not in the ledger');
   });
 
-  test('a name that is given twice is retried once', async () => {
+  test('retries a delivery once whose id is given twice', async () => {
     const { install, ledger } = await twoDead();
     const name = await nameOf(ledger, 2n);
     const { stdout, stderr } = await install.run(['retry', name, name]);
@@ -70,7 +70,7 @@ describe('leadsync retry', () => {
   });
 
   test.each([[['crm:main:2:1:0a1b2c3d']], [['--sink', 'crm']], [['--state', 'dead']]])(
-    '--all beside %j is refused, since one of the two is a mistake',
+    'rejects --all beside %j, because one of the two is a mistake',
     async (args) => {
       const { install, ledger } = await twoDead();
       const { code, stderr } = await install.run(['retry', '--all', ...args]);
@@ -80,7 +80,7 @@ describe('leadsync retry', () => {
     },
   );
 
-  test('says at once that a paused sink keeps them waiting', async () => {
+  test('says that the deliveries of a paused sink wait', async () => {
     const { install, ledger } = await twoDead();
     await ledger.pause('crm', 'moving house');
     const { stderr } = await install.run(['retry', '--sink', 'crm']);
@@ -88,7 +88,7 @@ describe('leadsync retry', () => {
     expect(stderr).toContain('`leadsync resume crm` resumes it');
   });
 
-  test('does not retry everything because a word was left out', async () => {
+  test('does not retry everything if there is no selection', async () => {
     const { install, ledger } = await twoDead();
     const { stderr, code } = await install.run(['retry']);
     expect(code).toBe(2);
@@ -98,7 +98,7 @@ describe('leadsync retry', () => {
     expect(all).toMatchObject({ stdout: '6 deliveries are due now.\n', code: 0 });
   });
 
-  test('chooses by time', async () => {
+  test('selects by time', async () => {
     const { install } = await twoDead();
     install.clock.jump(86_400_000);
     expect((await install.run(['retry', '--state', 'dead', '--since', '2h'])).stdout).toBe(
@@ -133,7 +133,7 @@ describe('leadsync replay', () => {
     ]);
   });
 
-  test('with --left-out, owes only what `where` left out, and says that `where` decides again', async () => {
+  test('with --left-out, owes only leads that `where` left out, and says that `where` decides again', async () => {
     const install = new Install();
     const ledger = await install.listed(1, 2, 3);
     const leftOut = { kind: 'left-out', reason: `${LEFT_OUT} of crm` } as const;
@@ -169,7 +169,7 @@ describe('leadsync replay', () => {
     });
   });
 
-  test('chooses by when a lead was first seen', async () => {
+  test('selects by the time when a lead was first seen', async () => {
     const { install } = await twoDead();
     install.clock.jump(7_200_000);
     await install.listed(1, 2, 3, 4, 5);
@@ -181,7 +181,7 @@ describe('leadsync replay', () => {
     );
   });
 
-  test('chooses by when a lead was last changed, too', async () => {
+  test('selects by the time when a lead last changed, too', async () => {
     const { install } = await twoDead();
     install.clock.jump(7_200_000);
     await install.recorded([
@@ -193,7 +193,7 @@ describe('leadsync replay', () => {
     expect((await install.run(['replay', '--help'])).stdout).toContain('first seen or last changed');
   });
 
-  test('does not replay everything because a word was left out', async () => {
+  test('does not replay everything if there is no selection', async () => {
     const { install } = await twoDead();
     const { code, stderr } = await install.run(['replay', '--sink', 'crm']);
     expect(code).toBe(2);
@@ -203,13 +203,13 @@ describe('leadsync replay', () => {
     );
   });
 
-  test('counts a lead that is named twice once', async () => {
+  test('counts a lead once whose id is given twice', async () => {
     const { install } = await twoDead();
     const { stdout } = await install.run(['replay', '--sink', 'crm', '--lead', '1', '--lead', '1']);
     expect(stdout).toBe('1 lead is owed to crm again.\n');
   });
 
-  test('says what to look at when it finds nothing', async () => {
+  test('prints the next step if it finds nothing', async () => {
     const { install } = await twoDead();
     const lead = await install.run(['replay', '--sink', 'crm', '--lead', '99']);
     expect(lead.stderr).toContain('`leadsync trace 99` shows whether a listing contained it');
@@ -218,7 +218,7 @@ describe('leadsync replay', () => {
     expect(time.code).toBe(0);
   });
 
-  test('exits with 1 when the lead it was asked for is not there', async () => {
+  test('exits with 1 if the lead does not exist', async () => {
     const { install } = await twoDead();
     expect(await install.run(['replay', '--sink', 'crm', '--lead', '99'])).toMatchObject({
       code: 1,
@@ -241,7 +241,7 @@ describe('leadsync replay', () => {
 });
 
 describe('leadsync pause and resume', () => {
-  test('pause keeps a sink from getting anything, resume goes on', async () => {
+  test('a paused sink gets nothing until it is resumed', async () => {
     const install = new Install();
     const ledger = await install.listed(1);
     const paused = await install.run(['pause', 'crm', '--reason', 'moving house']);
@@ -273,7 +273,7 @@ describe('leadsync pause and resume', () => {
     expect((await install.run(['resume', 'crm'])).stderr).toMatch(/^crm is resumed and still held: /);
   });
 
-  test('a second pause keeps the first one’s time and reason, and says them', async () => {
+  test('a second pause keeps the time and the reason of the first, and prints them', async () => {
     const install = new Install();
     await install.listed(1);
     await install.run(['pause', 'crm', '--reason', 'moving house']);
@@ -283,13 +283,13 @@ describe('leadsync pause and resume', () => {
     expect(code).toBe(0);
   });
 
-  test('resume says so when there was nothing to resume', async () => {
+  test('resume says so if the sink was not paused or held', async () => {
     const install = new Install();
     await install.listed(1);
     expect((await install.run(['resume', 'crm'])).stderr).toBe('crm was neither paused nor held.\n');
   });
 
-  test('a sink that leadsync has not run with yet cannot be paused, and it is said why', async () => {
+  test('a sink that leadsync has not run with yet cannot be paused, and pause prints why', async () => {
     const first = new Install();
     await first.listed(1);
     const sinks = { fresh: { type: 'csv', directory: './fresh' } };
@@ -302,7 +302,7 @@ describe('leadsync pause and resume', () => {
   });
 
   test.each([[['pause', 'crm']], [['test-sink', 'crm']], [['deliveries', '--sink', 'crm']]])(
-    '%j with the former name of a sink says its new name',
+    '%j with the former name of a sink prints its new name',
     async (args) => {
       const hubspot = { type: 'csv', directory: './hubspot', formerly: 'crm' };
       const install = new Install({ sinks: { hubspot } });

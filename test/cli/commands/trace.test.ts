@@ -18,7 +18,7 @@ async function aRefusedLead() {
 }
 
 describe('leadsync trace', () => {
-  test('tells a lead’s story in order, with the names by which its receivers know it', async () => {
+  test('prints the history of a lead in chronological order, with the ids that its receivers have', async () => {
     const install = await aRefusedLead();
     const { stdout, code } = await install.run(['trace', '42']);
     expect(code).toBe(0);
@@ -34,7 +34,7 @@ describe('leadsync trace', () => {
     expect(times).toEqual([...times].sort());
   });
 
-  test('shows what a destination answered only when asked, and never raw', async () => {
+  test('prints the answers of destinations only with --show-data, and escapes them', async () => {
     const install = await aRefusedLead();
     const hidden = await install.run(['trace', '42']);
     expect(hidden.stdout).not.toContain('anna');
@@ -45,7 +45,7 @@ describe('leadsync trace', () => {
     expect(json).toContain('anna');
   });
 
-  test('says what the lead became at the destination', async () => {
+  test('prints the record of the lead at the destination', async () => {
     const install = new Install();
     const ledger = await install.listed(42);
     const ref = { object: 'message', id: 'C01/17.5', url: 'https://chat.example.com/archives/C01/p175' };
@@ -63,7 +63,7 @@ describe('leadsync trace', () => {
     expect(events.filter(({ ref: became }) => became !== null)).toHaveLength(1);
   });
 
-  test('says what a delivery waits for, and calls nothing due whose sink is held back', async () => {
+  test('prints what a delivery waits for, and does not call it due while its sink is held or paused', async () => {
     const install = new Install();
     const ledger = await install.listed(42);
     const unavailable = { kind: 'unavailable', reason: 'The CRM does not answer.' } as const;
@@ -83,7 +83,7 @@ describe('leadsync trace', () => {
     expect(await waiting('crm')).toMatch(/ waits until its sink works again; The CRM does not answer\.$/);
   });
 
-  test('prints JSON by the names of the store', async () => {
+  test('prints JSON with the names of the public tables', async () => {
     const install = await aRefusedLead();
     expect(await install.json('trace', '42')).toMatchObject({
       lead_id: '42',
@@ -111,7 +111,7 @@ describe('leadsync trace', () => {
     );
   });
 
-  test('says why a lead was rejected, and when that was resolved', async () => {
+  test('prints why a lead was rejected, and when it became valid', async () => {
     const install = new Install();
     const raw = '{"id":7}';
     const broken = { kind: 'rejected', position: 0, id: 7n, raw, hash: hashOf(raw) } as const;
@@ -128,14 +128,14 @@ describe('leadsync trace', () => {
     expect(stdout).toMatch(/^2026-11-20T10:01:00\.000Z +(?:\+1 min +)?owed +2 sinks +created: crm, drop$/m);
   });
 
-  test.each([80, 60, 40])('on a terminal of %i columns no line is wider', async (columns) => {
+  test.each([80, 60, 40])('no line is wider than a terminal of %i columns', async (columns) => {
     const install = await aRefusedLead();
     const { stdout } = await install.run(['trace', '42'], { columns });
     expect(stdout).toContain('listed');
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(columns);
   });
 
-  test('names the sink in place of the id of a delivery where the terminal is narrow', async () => {
+  test('prints the sink instead of the id of a delivery on a narrow terminal', async () => {
     const install = await aRefusedLead();
     const narrow = (await install.run(['trace', '42'], { columns: 80 })).stdout;
     expect(narrow).toMatch(/^AT \(UTC\) +AFTER +WHAT +SINK +DETAIL\n2026-11-20\n10:00:00\.000 +listed /);
@@ -144,7 +144,7 @@ describe('leadsync trace', () => {
     expect((await install.run(['trace', '42'], { columns: 110 })).stdout).toMatch(/ refused +crm:main:42:1:/);
   });
 
-  test('colours what went wrong on a terminal with colours', async () => {
+  test('colours failures on a terminal with colours', async () => {
     const install = await aRefusedLead();
     const { stdout } = await install.run(['trace', '42'], { columns: 120, colours: true });
     expect(stdout).toContain('  \u001b[31mrefused\u001b[39m');
@@ -152,7 +152,7 @@ describe('leadsync trace', () => {
     expect((await install.run(['trace', '42'], { columns: 120 })).stdout).not.toContain('\u001b');
   });
 
-  test('says of an unknown lead that no listing had it, and where to look', async () => {
+  test('says that no listing had an unknown lead, and where to look', async () => {
     const install = await aRefusedLead();
     const { code, stdout, stderr } = await install.run(['trace', '99']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });

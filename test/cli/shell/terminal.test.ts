@@ -29,7 +29,7 @@ describe('init at a terminal', () => {
     return { terminal, answer, file: join(cwd, 'leadsync.yaml') };
   };
 
-  test('asks again after a wrong answer, and writes what was answered', async () => {
+  test('asks again after a wrong answer, and writes the answers', async () => {
     const { terminal, answer, file } = await begin();
     expect(await answer('ftp://leads.example', FIRST)).toContain('\n  It must be an http or https address');
     await answer('https://leads.example', '[30s]:');
@@ -46,7 +46,7 @@ describe('init at a terminal', () => {
     });
   });
 
-  test('says how to set up the destination of a CRM', async () => {
+  test('prints how to set up the destination of a CRM', async () => {
     const { terminal, answer, file } = await begin();
     await answer('', '[30s]:');
     await answer('', '[csv]:');
@@ -108,7 +108,7 @@ describe('top at a terminal', () => {
     else expect(picture.at(-1)).toBe('…');
   });
 
-  test('draws itself anew when the window has another size', async () => {
+  test('redraws itself if the size of the window changes', async () => {
     const terminal = await watch({ columns: 120, rows: 24 });
     expect(terminal.picture.join('\n')).toContain('FAILED/MIN');
     terminal.resize(50, 6);
@@ -146,7 +146,7 @@ describe('colours', () => {
     return terminal;
   };
 
-  test('say at a terminal what is bad and what is a warning, and do not move columns', async () => {
+  test('mark errors and warnings on a terminal, without moving columns', async () => {
     const { written, text } = await shown({ TERM: 'xterm-256color' });
     const [red, yellow, end] = [31, 33, 39].map((code) => `\u001b[${code}m`);
     expect(written).toContain(`${red}No leadsync is running`);

@@ -22,7 +22,7 @@ const wanted: fc.Arbitrary<Wanted[]> = fc.array(
   { minLength: 1, maxLength: 40, size: 'max' },
 );
 
-test('whenever requests are wanted, and however long they take, the service never counts more than it allows', async () => {
+test('the service never counts more requests than it allows, whenever they are made and however long they take', async () => {
   await fc.assert(
     fc.asyncProperty(wanted, async (requests) => {
       const { arrivals } = await run(requests);
@@ -35,13 +35,13 @@ test('whenever requests are wanted, and however long they take, the service neve
   );
 });
 
-test('requests that are answered at once take no more than 5% longer than the limit allows', async () => {
+test('requests with immediate answers take at most 5% longer than the limit requires', async () => {
   const { arrivals } = await run(Array.from({ length: 60 }, () => ({ atMs: 0, latencyMs: 0, share: 0 })));
   const allowedMs = (60 / LIMIT.requests - 1) * LIMIT.perMs;
   expect(arrivals.at(-1)).toBeLessThan(allowedMs * 1.05);
 });
 
-test('a service that has nothing left, because others use it, is left alone until the period is over', async () => {
+test('a service without requests left, because others use it, gets none until the period is over', async () => {
   const clock = new HeldClock();
   const window = new RequestWindow(clock, LIMIT);
   (await window.take(NEVER))({ ...LIMIT, remaining: 0 });
@@ -63,7 +63,7 @@ test('requests that another process has just made count as well, before the serv
   expect(next[2]?.isTaken).toBe(true);
 });
 
-test('however many requests another process has made just before, the service never counts more than it allows', async () => {
+test('the service never counts more requests than it allows, however many another process has just made', async () => {
   const parts = { others: fc.nat(15), latencies: fc.array(fc.nat(90), { minLength: 80, maxLength: 80 }) };
   await fc.assert(
     fc.asyncProperty(fc.record(parts), async ({ others, latencies }) => {
@@ -76,7 +76,7 @@ test('however many requests another process has made just before, the service ne
   );
 });
 
-test('a limit that the service changes holds from then on', async () => {
+test('a limit that the service changes applies immediately', async () => {
   const clock = new HeldClock();
   const window = new RequestWindow(clock, LIMIT);
   for (let n = 0; n < 2; n += 1) (await window.take(NEVER))();

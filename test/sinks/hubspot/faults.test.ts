@@ -16,8 +16,8 @@ const DELIVERED = { kind: 'delivered' };
 /** The outcome of a lead that waits for the destination, and that HubSpot does not have. */
 const WAITING = { kind: 'unavailable' };
 
-describe('what an administrator does while leads flow', () => {
-  test('a token that is revoked in the middle holds the leads until there is another', async () => {
+describe('changes by an administrator while leads are delivered', () => {
+  test('a token that is revoked during a batch delays the leads until there is another', async () => {
     const { stub, open } = await anAccount();
     const attempt = onceAfter(stub, 'contacts/batch/create', () => stub.revokeToken());
     const outcomes = await outcomesOf(open(), leads(2), { attempt });
@@ -31,7 +31,7 @@ describe('what an administrator does while leads flow', () => {
     expectEachOnce(stub, 2);
   });
 
-  test('a read that fails after contacts were made leaves open whether the leads have arrived', async () => {
+  test('after a read that fails once contacts are created, the leads may have arrived', async () => {
     const { stub, open } = await anAccount();
     const [first, second] = leads(2) as [Delivery, Delivery];
     // HubSpot does not take the address, so leadsync looks for a contact with the key of the lead.
@@ -44,7 +44,7 @@ describe('what an administrator does while leads flow', () => {
     expect(outcomes.map(mayHaveArrived)).toEqual([true, true]);
   });
 
-  test('a scope that the token loses is named', async () => {
+  test('the error names a scope that the token loses', async () => {
     const { stub, open } = await anAccount();
     stub.setScopes(['crm.objects.contacts.read', 'crm.objects.contacts.write', 'crm.objects.deals.read']);
     const [outcome] = await outcomesOf(open(), leads(1));
@@ -72,7 +72,7 @@ describe('what an administrator does while leads flow', () => {
       /`leadsync_email_as_typed`.*leadsync setup sink/,
     ],
   ] as const)(
-    'the property %s that is deleted holds the leads until it is made again',
+    'the deleted property %s delays the leads until it is created again',
     async (_, object, name, mend) => {
       const { stub, open } = await anAccount();
       await outcomesOf(open(), leads(1));
@@ -88,7 +88,7 @@ describe('what an administrator does while leads flow', () => {
   );
 
   test.each(['contacts', 'deals'] as const)(
-    'a validation rule of %s refuses the leads that break it alone',
+    'a validation rule of %s refuses only the leads that violate it',
     async (object) => {
       const { stub, open } = await anAccount();
       const [property, allows] =
@@ -107,7 +107,7 @@ describe('what an administrator does while leads flow', () => {
     },
   );
 
-  test('an option that is gone refuses the leads that have it', async () => {
+  test('a deleted option refuses the leads that have it', async () => {
     const { stub, open } = await anAccount({
       fields: { 'deal.hs_priority': 'lead.client_name.startsWith("Second") ? "urgent" : "high"' },
     });
@@ -117,7 +117,7 @@ describe('what an administrator does while leads flow', () => {
     expect(stub.records.deals).toHaveLength(2);
   });
 
-  test('an option that every lead has holds them all until the mapping is corrected', async () => {
+  test('a deleted option that every lead has delays them all until the mapping is corrected', async () => {
     const { stub, open } = await anAccount({ fields: { 'deal.dealstage': '"stage-of-last-year"' } });
     const outcomes = await outcomesOf(open(), leads(2));
     expect(outcomes).toMatchObject([WAITING, WAITING]);
@@ -126,7 +126,7 @@ describe('what an administrator does while leads flow', () => {
     expectEachOnce(stub, 2);
   });
 
-  test('the object that the plan does not have any more is told', async () => {
+  test('an object that the plan no longer has is reported', async () => {
     const { stub, open } = await anAccount({ options: { object: 'lead' } });
     stub.withdrawObject('leads');
     expect(reasonOf((await outcomesOf(open(), leads(1)))[0])).toMatch(
@@ -135,9 +135,9 @@ describe('what an administrator does while leads flow', () => {
   });
 });
 
-describe('what HubSpot does', () => {
+describe('answers of HubSpot', () => {
   test.each(['free', undefined] as const)(
-    'the daily limit that is used up at noon (%s) is asked about once an hour, and the next day each lead arrives once',
+    'after the daily limit is used up at noon (%s), leadsync tries once an hour, and the next day each lead arrives once',
     async (limits) => {
       const clock = new HeldClock();
       const { stub, open } = await anAccount({ parts: { clock } }, { clock, ...(limits && { limits }) });
@@ -163,7 +163,7 @@ describe('what HubSpot does', () => {
     },
   );
 
-  test('the last request of the day, between two of one batch, leaves open whether its leads have arrived', async () => {
+  test('after the last request of the day, between two of one batch, its leads may have arrived', async () => {
     const daily = await requestsUntil('contacts/batch/create');
     const clock = new HeldClock();
     const limits = { ...limitsOfPlans.free, daily };
@@ -179,7 +179,7 @@ describe('what HubSpot does', () => {
     expectEachOnce(stub, 2);
   });
 
-  test('a day that is over is seen by a check, whatever an answer said before', async () => {
+  test('a check detects that the day has ended, whatever an earlier answer said', async () => {
     const clock = new HeldClock('2026-11-21T04:59:00.000Z'); // a minute before midnight in the account
     const { stub, open } = await anAccount({ parts: { clock } }, { clock, limits: 'free' });
     const sink = open();
@@ -231,7 +231,7 @@ describe('what HubSpot does', () => {
 
 describe.each(['deal', 'lead', 'none'] as const)('with a %s per lead', (object) => {
   test.each(['cut', 'truncated', 'internal-error', 'gateway-timeout'] as const)(
-    'the answer to any request of a delivery is lost after HubSpot stored it, and a repeat brings nothing twice: %s',
+    'if the answer to any request of a delivery is lost after HubSpot stored it, a repeat creates nothing twice: %s',
     async (answer) => {
       for (const at of await requestsOfADelivery(object)) {
         const { stub, open } = await anAccount({ options: { object } });
@@ -245,7 +245,7 @@ describe.each(['deal', 'lead', 'none'] as const)('with a %s per lead', (object) 
   );
 
   test.each([true, false])(
-    'the attempt ends while any of its requests is under way (stored: %s), and a repeat brings nothing twice',
+    'if the attempt ends during any of its requests (stored: %s), a repeat creates nothing twice',
     async (stores) => {
       for (const at of await requestsOfADelivery(object)) {
         const { stub, open } = await anAccount({ options: { object } });
@@ -267,7 +267,7 @@ describe.each(['deal', 'lead', 'none'] as const)('with a %s per lead', (object) 
     },
   );
 
-  test('the lease ends before any request of a delivery, which is then not made', async () => {
+  test('a request of a delivery is not sent after the lease has ended', async () => {
     for (const at of await requestsOfADelivery(object)) {
       const { stub, open } = await anAccount({ options: { object } });
       const before = stub.requestCount;

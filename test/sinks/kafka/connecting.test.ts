@@ -12,7 +12,7 @@ describe('login and TLS', () => {
     ['plain', 'PLAIN'],
     ['scram-sha-256', 'SCRAM-SHA-256'],
     ['scram-sha-512', 'SCRAM-SHA-512'],
-  ] as const)('leadsync logs in with %s, and a wrong password is told', async (sasl, mechanism) => {
+  ] as const)('leadsync logs in with %s, and reports a wrong password', async (sasl, mechanism) => {
     const stub = await startStub({ login: { mechanism, username, password } });
     expect(await deliver(open(stub, { sasl, username, password }), leads(1))).toMatchObject([
       { kind: 'delivered' },
@@ -23,7 +23,7 @@ describe('login and TLS', () => {
     expect(stub.faults).toEqual([]);
   });
 
-  test('a mechanism that the broker does not offer is told with those that it offers', async () => {
+  test('the error for a mechanism that the broker does not offer lists those that it offers', async () => {
     const stub = await startStub({ login: { mechanism: 'SCRAM-SHA-512', username, password } });
     const error = await failureOf(open(stub, { username, password }).check(NEVER));
     expect(error.message).toBe(
@@ -31,7 +31,7 @@ describe('login and TLS', () => {
     );
   });
 
-  test('a broker that wants a login and gets none closes the connection', async () => {
+  test('a broker that requires a login and gets none closes the connection', async () => {
     const stub = await startStub({ login: { mechanism: 'PLAIN', username, password } });
     const error = await failureOf(open(stub).check(NEVER));
     expect(error.message).toBe(`${stub.address} closed the connection.`);
@@ -39,7 +39,7 @@ describe('login and TLS', () => {
   });
 
   test.each(['', 'nonsense', 'r=x,s=,i=0', 'r=x'])(
-    'a broker that answers a login with "%s" ends nothing but the attempt',
+    'a broker that answers a login with "%s" fails only the attempt',
     async (nonsense) => {
       const stub = await startStub({ login: { mechanism: 'SCRAM-SHA-256', username, password, nonsense } });
       const sink = open(stub, { sasl: 'scram-sha-256', username, password }, { timeoutMs: 2_000 });
@@ -49,7 +49,7 @@ describe('login and TLS', () => {
     },
   );
 
-  test('TLS works with a certificate of a known authority, and another one is told', async () => {
+  test('TLS works with a certificate of a known authority, and leadsync reports another one', async () => {
     const certificate = selfSigned('kafka');
     const stub = await startStub({ certificate });
     expect(await deliver(open(stub, { tls: true, tls_ca: certificate.cert }), leads(1))).toMatchObject([
@@ -59,7 +59,7 @@ describe('login and TLS', () => {
     expect(error.message).toContain('has a self-signed TLS certificate');
   });
 
-  test('TLS to a port without it, and the reverse, are told', async () => {
+  test('leadsync reports TLS to a port without it, and the reverse', async () => {
     const plain = await startStub();
     const withTls = await failureOf(open(plain, { tls: true }, { timeoutMs: 2_000 }).check(NEVER));
     expect(withTls.message).toBe(`${plain.address} closed the connection during the TLS handshake.`);
@@ -68,7 +68,7 @@ describe('login and TLS', () => {
     expect(`${without.message} ${without.hint}`).toContain('`tls: true`');
   });
 
-  test('a broker that answers with an alert of TLS is told', async () => {
+  test('leadsync reports a TLS alert of a broker', async () => {
     const alert = Buffer.of(0x15, 3, 3, 0, 2, 2, 70); // RFC 8446, section 6: protocol_version
     const server = createServer((socket) => socket.once('data', () => socket.end(alert)));
     server.listen(0, '127.0.0.1');
@@ -80,7 +80,7 @@ describe('login and TLS', () => {
   });
 
   test.each(['HTTP/1.1 400 Bad Request\r\n\r\n', '\0\0\0\u0004\0\0\0\u0001', '\0\0\0\u0008\0\0\0\u0009abcd'])(
-    'another program on the port is told: %j',
+    'leadsync reports another program on the port: %j',
     async (answer) => {
       const server = createServer((socket) => socket.once('data', () => socket.end(answer)));
       server.listen(0, '127.0.0.1');

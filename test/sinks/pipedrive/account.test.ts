@@ -19,7 +19,7 @@ async function aCompany(opening: Opening = {}) {
   return { stub, sink, missing: async () => (await sink.missingParts?.(NEVER)) ?? [] };
 }
 
-test('a new company lacks the fields of leadsync, with that of the link, and then nothing', async () => {
+test('a new company lacks the fields of leadsync, including that of the link, until they are created', async () => {
   const { sink, missing } = await aCompany();
   expect((await missing()).map(({ what }) => what)).toEqual([
     'field `leadsync_key` of persons (varchar)',
@@ -42,7 +42,7 @@ test('a new company lacks the fields of leadsync, with that of the link, and the
   await sink.check(NEVER);
 });
 
-test('an administrator can run what is printed, in a shell', async () => {
+test('an administrator can run the printed commands in a shell', async () => {
   const { stub, missing } = await aCompany();
   const script = (await missing()).map(({ how }) => how).join('');
   expect(script).not.toContain(stub.token);
@@ -53,7 +53,7 @@ test('an administrator can run what is printed, in a shell', async () => {
   expect(await missing()).toEqual([]);
 });
 
-test('the fields are listed by the names that `fields` takes, with their types and options', async () => {
+test('the fields are listed by the names for `fields`, with their types and options', async () => {
   const { stub, sink } = await aCompany({ options: { object: 'deal' } });
   const options = [{ label: 'Small' }, { label: 'Large' }];
   stub.addField('deal', { field_name: 'Number of Rooms', field_type: 'double' });
@@ -78,7 +78,7 @@ test.each([
   [{ 'lead.titel': 'lead.key' }, 'there is no field `lead.titel` (did you mean "lead.title"?)'],
   [{ 'deal.title': 'lead.key' }, 'there is no field `deal.title` (did you mean "lead.title"?)'],
   [{ 'lead.size': '"Huge"' }, '`lead.size` does not accept "Huge" (it accepts Small)'],
-])('check tells what the company does not take: %o', async (fields, message) => {
+])('check reports what the company does not accept: %o', async (fields, message) => {
   const { stub, sink } = await aCompany({ fields });
   stub.addField('deal', { field_name: 'Size', field_type: 'enum', options: [{ label: 'Small' }] });
   await setUp(sink);
@@ -88,7 +88,7 @@ test.each([
   });
 });
 
-test('a field for the key that cannot hold one is told', async () => {
+test('a field that cannot store the key is reported', async () => {
   const { stub, missing } = await aCompany();
   stub.addField('deal', { field_name: 'Leadsync Key', field_type: 'double' });
   await expect(missing()).rejects.toThrow('`lead.leadsync_key` in Pipedrive has the type double');
@@ -113,7 +113,7 @@ test.each<[string, (stub: PipedriveStub) => unknown, string, string]>([
     "answered HTTP 200, but not in Pipedrive's format.",
     'Check `domain`, and whether a proxy answers in place of Pipedrive.',
   ],
-])('check and a test lead say what is wrong if %s', async (_, spoil, message, hint) => {
+])('check and a test lead report the cause if %s', async (_, spoil, message, hint) => {
   const { sink, stub } = await aCompany();
   await setUp(sink);
   spoil(stub);
@@ -140,7 +140,7 @@ test('setup names the permission that the user lacks', async () => {
 });
 
 test.each(['POST /leads', 'POST /notes', 'POST /persons'] as const)(
-  'a test lead leaves the company as it was, also if %s fails or its answer is lost',
+  'a test lead leaves the company as it was, even if %s fails or its answer is lost',
   async (at) => {
     const { sink, stub } = await aCompany();
     await setUp(sink);
@@ -182,7 +182,7 @@ describe('a name in `fields` of a pipedrive sink', () => {
     ],
     ['leadsync_enquiries', 'is a field that leadsync writes itself'],
     ['deal.leadsync_url', 'is a field that leadsync writes itself'],
-  ])('cannot be %s, which is told with the right form', (name, fault) => {
+  ])('cannot be %s, and the error has the right form', (name, fault) => {
     expect(faultsOf(withField(name), {}, sinkTypes)).toEqual([
       `12:7: sinks.crm.fields: \`${name}\` ${fault}; use another name`,
     ]);

@@ -7,13 +7,13 @@ const DELIVERED = expect.objectContaining({ kind: 'delivered' });
 const OLD = { client_name: 'Anna Old', client_phone_number: '+61411111111', ...livingAt('1 Old Street') };
 const NEW = { client_name: 'Anna New', client_phone_number: '+61422222222', ...livingAt('2 New Street') };
 
-describe('what a known client types differently', () => {
+describe('a difference between an enquiry and its known person', () => {
   test.each([
     ['one batch', 'never'],
     ['two batches', 'never'],
     ['one batch', 'empty'],
     ['two batches', 'empty'],
-  ] as const)('in %s stands in the note of the enquiry (overwrite: %s)', async (how, overwrite) => {
+  ] as const)('in %s is in the note of the enquiry (overwrite: %s)', async (how, overwrite) => {
     const { stub, open } = await aCompany({ options: { overwrite } });
     await deliver(open(), how, [anEnquiry(1, OLD), anEnquiry(2, NEW)]);
     expect(heldOf(stub)).toEqual({ name: 'Anna Old', phones: ['+61411111111'], address: '1 Old Street' });
@@ -25,7 +25,7 @@ describe('what a known client types differently', () => {
   });
 
   test.each(['one batch', 'two batches'])(
-    'in %s replaces what the person has with overwrite: always',
+    'in %s replaces the values of the person with overwrite: always',
     async (how) => {
       const { stub, open } = await aCompany({ options: { overwrite: 'always' } });
       await deliver(open(), how, [anEnquiry(1, OLD), anEnquiry(2, NEW)]);
@@ -37,7 +37,7 @@ describe('what a known client types differently', () => {
   );
 
   test.each(['lead', 'none'] as const)(
-    'becomes a note also with `note: false` (object: %s)',
+    'becomes a note even with `note: false` (object: %s)',
     async (object) => {
       const { stub, open } = await aCompany({ options: { object, note: false } });
       await deliver(open(), 'two batches', [anEnquiry(1, OLD), anEnquiry(2, NEW)]);
@@ -47,7 +47,7 @@ describe('what a known client types differently', () => {
     },
   );
 
-  test('is only what is different: not another way to write the same', async () => {
+  test('does not include another spelling of the same value', async () => {
     const { stub, open } = await aCompany();
     await outcomesOf(open(), [anEnquiry(1, { ...OLD, client_phone_number: '(02) 9999-1234x' })]);
     const same = { ...OLD, client_phone_number: '02 99991234X', client_email: 'Anna@Example.com' };
@@ -55,7 +55,7 @@ describe('what a known client types differently', () => {
     expect(stub.records.notes.filter(({ content }) => content.includes('came with'))).toEqual([]);
   });
 
-  test('in an update is told in a remark, without the values', async () => {
+  test('in an update is reported in a remark, without the values', async () => {
     const { open } = await aCompany();
     await outcomesOf(open(), [anEnquiry(1, OLD)]);
     expect(await outcomesOf(open(), [anEnquiry(1, NEW, { event: 'updated', version: 2 })])).toMatchObject([
@@ -68,7 +68,7 @@ describe('what a known client types differently', () => {
 });
 
 describe('overwrite: always', () => {
-  test('does not replace what people wrote when the lead comes again, but when it changes', async () => {
+  test('replaces the edits of users if the lead changes, but not if it is repeated', async () => {
     const { stub, open } = await aCompany({ options: { overwrite: 'always' } });
     await outcomesOf(open(), [anEnquiry(1)]);
     const [person] = stub.records.persons;
@@ -89,7 +89,7 @@ describe('overwrite: always', () => {
     expect(heldOf(stub).name).toBe('Anna');
   });
 
-  test('adds a phone number once, also one with letters', async () => {
+  test('adds a phone number once, even one with letters', async () => {
     const { stub, open } = await aCompany({ options: { overwrite: 'always' } });
     for (const version of [1, 2, 3]) {
       const event = version === 1 ? 'created' : 'updated';
@@ -99,7 +99,7 @@ describe('overwrite: always', () => {
   });
 });
 
-describe('a value for the person that Pipedrive does not take', () => {
+describe('a value for the person that Pipedrive does not accept', () => {
   const answering = (id: number, answer: string) =>
     anEnquiry(id, { service_question_answers: [{ question: 'q', slug: 'bedrooms', answer }] });
 
@@ -108,7 +108,7 @@ describe('a value for the person that Pipedrive does not take', () => {
     [[1, 1, 77], 'always'],
     [[77, 1], 'empty'],
     [[77, 1, 1], 'empty'],
-  ] as const)('refuses its own enquiry alone: owners %j (overwrite: %s)', async (owners, overwrite) => {
+  ] as const)('refuses only its own enquiry: owners %j (overwrite: %s)', async (owners, overwrite) => {
     const fields = { owner_id: 'int(answer("bedrooms"))' };
     const { stub, open } = await aCompany({ fields, options: { overwrite } });
     const outcomes = await outcomesOf(
@@ -131,7 +131,7 @@ describe('a value for the person that Pipedrive does not take', () => {
     ]);
   });
 
-  test('refuses its own enquiry alone if it is no option', async () => {
+  test('refuses only its own enquiry if it is not an option', async () => {
     const { stub, open } = await aCompany();
     stub.addField('person', { field_name: 'kind', field_type: 'enum', options: [{ label: '3' }] });
     const sink = open({ fields: { kind: 'answer("bedrooms")' } });

@@ -13,7 +13,7 @@ afterEach(closeScenes);
 
 describe('a cut after Salesforce stored', () => {
   test.each(['cut', 'no-body', 'no-results', 'truncated-json', 'proxy-page', 'server-error'] as const)(
-    'the leads (%s) makes no second one',
+    'the leads (%s) duplicates none',
     async (how) => {
       const { stub, deliver, leads } = await scene();
       stub.misbehave({ upsert: `${how}-after-storing`, times: 1 });
@@ -25,7 +25,7 @@ describe('a cut after Salesforce stored', () => {
     },
   );
 
-  test('at each request of a delivery makes no second lead', async () => {
+  test('at each request of a delivery duplicates no lead', async () => {
     const count = async (fail: number) => {
       const { stub, sink, deliver, leads } = await scene();
       const before = stub.requests.length;
@@ -59,14 +59,14 @@ describe('an answer with too few results', () => {
 });
 
 describe('the session', () => {
-  test('that ends in the middle is renewed once', async () => {
+  test('that ends during a delivery is renewed once', async () => {
     const { stub, deliver } = await scene();
     await deliver(1);
     stub.revokeSessions();
     expect(kinds(await deliver(2))).toEqual(['delivered']);
   });
 
-  test('is begun once for requests at the same time', async () => {
+  test('begins once for requests at the same time', async () => {
     const { stub, deliver } = await scene({ parts: { concurrency: 4 } });
     const before = stub.requests.length;
     await Promise.all([deliver(1), deliver(2), deliver(3)]);
@@ -74,7 +74,7 @@ describe('the session', () => {
     expect(logins).toHaveLength(1);
   });
 
-  test('of an app without a user to run as says what to do', async () => {
+  test('of an app without a user to run as fails with the next step', async () => {
     const { stub, deliver } = await scene();
     stub.settings.hasRunAsUser = false;
     expect(reason((await deliver(1))[0])).toContain('Set a user to run as');
@@ -84,7 +84,7 @@ describe('the session', () => {
 });
 
 describe('an administrator', () => {
-  test('who hides a field holds the sink, which says what mends it', async () => {
+  test('who hides a field holds the sink, with the next step as the reason', async () => {
     const { stub, sink, deliver, leads } = await scene();
     await deliver(1);
     stub.showField('Lead', 'Leadsync_Service__c', 'hidden');
@@ -110,7 +110,7 @@ describe('an administrator', () => {
     expect(reason((await deliver(2))[0])).toContain('`Leadsync_Key__c`');
   });
 
-  test('who makes the key not unique is told to mark it', async () => {
+  test('who makes the key not unique gets the advice to mark it as unique', async () => {
     const { stub, sink, deliver } = await scene();
     stub.changeField('Lead', 'Leadsync_Key__c', { unique: false });
     await expect(sink.check(NEVER)).rejects.toMatchObject({ hint: expect.stringContaining('unique') });
@@ -118,7 +118,7 @@ describe('an administrator', () => {
     expect(stub.records['Lead']).toEqual([]);
   });
 
-  test('whose user of the app may not customize the org gets files from setup', async () => {
+  test('whose user of the app may not customize the org gets the files from setup', async () => {
     const stub = await startSalesforceStub({ keyField: 'absent' });
     const sink = openSalesforce(stub);
     try {
@@ -135,13 +135,13 @@ describe('an administrator', () => {
     }
   });
 
-  test('who requires a field is told by check that the mapping has none', async () => {
+  test('who requires a field gets the failure of check, because the mapping lacks it', async () => {
     const { stub, sink } = await scene();
     stub.changeField('Lead', 'Title', { required: true });
     await expect(sink.check(NEVER)).rejects.toThrow('requires `Title`');
   });
 
-  test('who shortens a field while leads flow has texts cut', async () => {
+  test('who shortens a field while leads are delivered causes longer texts to be cut', async () => {
     const { stub, deliver, leads } = await scene();
     await deliver(1);
     stub.changeField('Lead', 'Street', { length: 5 });
@@ -150,7 +150,7 @@ describe('an administrator', () => {
     expect(String(leads()[1]?.['Street']).length).toBeLessThanOrEqual(5);
   });
 
-  test('who switches on a validation rule, or takes an option away, has that lead alone refused', async () => {
+  test('who switches on a validation rule, or removes an option, causes only that lead to be refused', async () => {
     const { stub, deliver } = await scene({ fields: { LeadSource: 'lead.id == 1 ? "Gone" : "Web"' } });
     stub.changeField('Lead', 'LeadSource', { restricted: true, values: ['Web'] });
     stub.settings.validationRule = {
@@ -165,8 +165,8 @@ describe('an administrator', () => {
   });
 });
 
-describe('two at once', () => {
-  test('who store the same lead make one', async () => {
+describe('two clients at the same time', () => {
+  test('that store the same lead create one', async () => {
     const { stub, deliver, leads } = await scene();
     stub.settings.raced.add('main:1');
     expect(kinds(await deliver(1))).toEqual(['unavailable']);
@@ -175,7 +175,7 @@ describe('two at once', () => {
     expect(leads()).toHaveLength(3);
   });
 
-  test('of whom one holds a lock wait, alone', async () => {
+  test('of which one holds a lock delay only that lead', async () => {
     const { stub, deliver } = await scene();
     stub.settings.locked.add('main:2');
     expect(kinds(await deliver(1, 2, 3))).toEqual(['delivered', 'unavailable', 'delivered']);
@@ -183,7 +183,7 @@ describe('two at once', () => {
 });
 
 describe('the requests of 24 hours', () => {
-  test('once used up are not asked for again within the hour', async () => {
+  test('cause no further request within the hour once they are used up', async () => {
     const clock = new HeldClock();
     const { stub, deliver } = await scene({ parts: { clock } }, { dailyRequests: 1_000 });
     await deliver(1);
@@ -195,7 +195,7 @@ describe('the requests of 24 hours', () => {
     expect(stub.requests).toHaveLength(before);
   });
 
-  test('are told as the last answer said it, also of other programs', async () => {
+  test('are reported as of the last answer, including those of other programs', async () => {
     const clock = new HeldClock();
     const { stub, sink, deliver } = await scene({ parts: { clock } }, { dailyRequests: 15_000 });
     expect(sink.quota?.()).toBeUndefined();
@@ -211,7 +211,7 @@ describe('the requests of 24 hours', () => {
     expect(sink.quota?.()).toEqual({ ...first, used: stub.usage.used, readAt: clock.now() });
   });
 
-  test('are told by a test event', async () => {
+  test('are reported by a test event', async () => {
     const { sink } = await scene();
     const { what } = await sink.test(testBatch('sink', new Date(0)), NEVER);
     expect(what).toMatch(/The org has used \d+ of the 100000 API requests that it may make in 24 hours\.$/);

@@ -48,7 +48,7 @@ describe('the official SDK', () => {
     expect(added.data?.options).toEqual([{ id: 1, label: 'Bath' }]);
   });
 
-  it('brings a person, a lead with its key, and a note', async () => {
+  it('creates a person, a lead with its key, and a note', async () => {
     const stub = await aStub();
     const sdk = sdkFor(stub);
     const key = stub.addField('deal', { field_name: 'leadsync key', field_type: 'varchar' }).field_code;
@@ -84,7 +84,7 @@ describe('the official SDK', () => {
     });
   });
 
-  it('brings a deal, and finds it by person', async () => {
+  it('creates a deal, and finds it by person', async () => {
     const stub = await aStub();
     const sdk = sdkFor(stub);
     const key = stub.addField('deal', { field_name: 'leadsync key', field_type: 'varchar' }).field_code;
@@ -110,7 +110,7 @@ describe('the official SDK', () => {
     expect((await persons.deletePerson({ id })).data?.id).toBe(id);
   });
 
-  it('reads what the company has', async () => {
+  it('reads the users, labels, sources, pipelines and stages of the company', async () => {
     const sdk = sdkFor(await aStub());
     expect((await sdk.users.getCurrentUser()).data).toMatchObject({ id: 1, company_domain: 'example' });
     expect((await sdk.users.getUsers()).data?.map(({ active_flag }) => active_flag)).toEqual([
@@ -126,7 +126,7 @@ describe('the official SDK', () => {
     ]);
   });
 
-  it('is told of a wrong and of a revoked token', async () => {
+  it('gets the error for a wrong and for a revoked token', async () => {
     const stub = await aStub();
     const unauthorized = { success: false, error: 'unauthorized access', errorCode: 401 };
     await expect(sdkFor(stub, 'wrong').users.getCurrentUser()).rejects.toEqual(unauthorized);
@@ -134,7 +134,7 @@ describe('the official SDK', () => {
     await expect(sdkFor(stub).persons.getPersons()).rejects.toEqual(unauthorized);
   });
 
-  it('is told what is wrong with a request, in the words of v1 and of v2', async () => {
+  it('gets the error for a wrong request, in the format of v1 and of v2', async () => {
     const sdk = sdkFor(await aStub());
     await expect(sdk.leads.addLead({ AddLeadRequest: { title: 'Enquiry' } })).rejects.toMatchObject({
       error: 'provided dataset is not valid',
@@ -146,7 +146,7 @@ describe('the official SDK', () => {
     });
   });
 
-  it('is told of the limits', async () => {
+  it('gets the limits', async () => {
     const stub = await aStub({ limits: { plan: 'lite' } });
     stub.useUpTokens();
     await expect(sdkFor(stub).users.getUsers()).rejects.toMatchObject({
