@@ -110,6 +110,17 @@ unqualified name as ambiguous.
 `;
 
 const STORE_FOOT = `
+## A user who only reads
+
+Query PostgreSQL as a user who may read views and nothing else. [analyst-role.sql](../deploy/postgres/analyst-role.sql) creates a role that
+reads the views without personal data, and [reader-login.sql](../deploy/postgres/reader-login.sql) a user with that role. Run both with the
+schema that is to be read.
+
+A transaction that is read-only does not replace such a user. In it, a superuser and the members of \`pg_read_server_files\`,
+\`pg_write_server_files\` and \`pg_execute_server_program\` can still use files of the server or run programs on it. Every user can end the
+connections of the same user, so leadsync's user could end those of leadsync. Every user can also hold advisory locks, for which leadsync may
+have to wait: limit the time of a statement.
+
 ## What it costs
 
 In the ledger, a million leads need:

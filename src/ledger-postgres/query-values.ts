@@ -4,7 +4,10 @@ import type { QueryValues } from '../ledger/contract/ledger-tables.ts';
 const TOKENS =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\/|\$(\w*)\$[\s\S]*?\$\1\$|::|:([A-Za-z_]\w*)/g;
 
-/** Returns the SQL with `$1`, `$2`, … in place of each `:name`, and the names in the order of these numbers. A name without a value stays as it is. */
+/**
+ * Returns the SQL with `$1`, `$2`, … in place of each `:name`, and the names in the order of these numbers. A name without a value stays as it is. Spaces
+ * pad each number to the length of its name, so that the positions of errors hold for the SQL that was typed.
+ */
 export function numberParameters(
   sql: string,
   values: QueryValues,
@@ -13,7 +16,7 @@ export function numberParameters(
   const numbered = sql.replaceAll(TOKENS, (token, _tag, name?: string) => {
     if (name === undefined || !Object.hasOwn(values, name)) return token;
     if (!names.includes(name)) names.push(name);
-    return `$${names.indexOf(name) + 1}`;
+    return `$${names.indexOf(name) + 1}`.padEnd(token.length);
   });
   return { sql: numbered, names };
 }

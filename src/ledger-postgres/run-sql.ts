@@ -1,33 +1,29 @@
-import type { CustomTypesConfig, PoolClient, QueryArrayResult } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { type Cell, QueryRefused, type QueryValues } from '../ledger/contract/ledger-tables.ts';
-import { quoted } from '../postgres/identifier.ts';
+import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
 import { hostOf, openPool } from '../postgres/open-pool.ts';
 import { isOfServer } from '../postgres/server-error.ts';
-import { toLedgerFailure } from './database/ledger-failure.ts';
 import type { PostgresPlace } from './database/postgres-access.ts';
+import { toQueryFailure } from './query-failure.ts';
+import { beginQuery } from './query-session.ts';
 import { numberParameters } from './query-values.ts';
+import { type StreamedResult, streamRows } from './streamed-rows.ts';
 
-/** Number of rows that are read and in memory at a time. */
-const PART = 200;
 const CONNECT_MS = 10_000;
+/** Maximum time to end a query on the server, or to close the connections, in ms. */
+const STOP_MS = 5_000;
+const never = new AbortController().signal;
 
 /** The keywords that a query may begin with. */
 const QUERY = /^(\s|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/|\()*(SELECT|WITH|VALUES|EXPLAIN)\b/i;
-const EXPLAIN = /^(\s|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/)*EXPLAIN\b/i;
 
 /** A query that a person typed. */
 interface TypedQuery {
   readonly sql: string;
   /** The values of the parameters `:name`. */
   readonly values: QueryValues;
-  /** Maximum time for each part of the result, in ms. */
+  /** Maximum time for the query and for the use of its result, in ms. */
   readonly timeoutMs: number;
-}
-
-/** The result of a query. The rows are read as the caller iterates over them. */
-interface StreamedResult {
-  readonly columns: readonly string[];
-  readonly rows: AsyncIterable<readonly Cell[]>;
 }
 
 /**
@@ -41,115 +37,95 @@ export async function runSql(
 ): Promise<void> {
   if (!QUERY.test(query.sql))
     throw new QueryRefused('This is not a query. A query begins with SELECT, WITH, VALUES or EXPLAIN.');
-  const pool = await openPool({ address: url, connections: 1, connectMs: CONNECT_MS, applicationName });
+  // The second connection ends the query.
+  const pool = await openPool({ address: url, connections: 2, connectMs: CONNECT_MS, applicationName });
   const where = `PostgreSQL at ${hostOf(url)}`;
+  const timeoutMs = Math.ceil(query.timeoutMs); // 0 would mean no limit.
   try {
-    const client = await explaining(where, () => pool.connect());
+    // A connection of its own: with it end all locks that a query may take, which are advisory locks.
+    const client = await explaining(where, undefined, () => pool.connect());
     try {
-      const reading = new Reading(client, where);
-      await reading.begin(schema, query.timeoutMs);
-      await use(await reading.result(query));
+      const pid = await explaining(where, undefined, () => beginQuery(client, schema, timeoutMs));
+      await withinTime(timeoutMs, { pool, pid }, async (signal) =>
+        use(await read(client, where, query, signal)),
+      );
     } finally {
       client.release(true); // The server rolls back.
     }
   } finally {
-    await pool.end();
+    await withinDeadline(STOP_MS, never, () => pool.end()).catch(() => undefined);
   }
 }
 
-/** A transaction on a connection of its own, which can no longer become one that writes. */
-class Reading {
-  readonly #client: PoolClient;
-  readonly #where: string;
+async function read(
+  client: PoolClient,
+  where: string,
+  { sql, values }: TypedQuery,
+  signal: AbortSignal,
+): Promise<StreamedResult> {
+  const numbered = numberParameters(sql, values);
+  const given = numbered.names.map((name) => String(values[name]));
+  const typed = numbered.sql;
+  // A statement with a name is sent by the protocol that accepts only one statement.
+  const { columns, rows } = await explaining(where, typed, () =>
+    streamRows(client, { name: 'typed', text: typed, values: given }),
+  );
+  return { columns, rows: explainingEach(where, typed, rows, signal) };
+}
 
-  constructor(client: PoolClient, where: string) {
-    this.#client = client;
-    this.#where = where;
-  }
-
-  async begin(schema: string, timeoutMs: number): Promise<void> {
-    await this.#ask({ text: 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY' });
-    const values = [String(timeoutMs), `${quoted(schema)}, pg_catalog`];
-    await this.#ask({ text: SETTINGS, values });
-  }
-
-  async result({ sql, values }: TypedQuery): Promise<StreamedResult> {
-    const numbered = numberParameters(sql, values);
-    const given = numbered.names.map((name) => String(values[name]));
-    // A statement with a name is sent by the protocol that accepts only one statement.
-    const typed = (text: string) => this.#ask({ name: 'typed', text, values: given });
-    if (EXPLAIN.test(sql)) {
-      const { fields, rows } = await typed(numbered.sql);
-      return { columns: namesOf(fields), rows: each(rows) };
-    }
-    await typed(`DECLARE typed NO SCROLL CURSOR FOR ${numbered.sql}`);
-    const { fields, rows } = await this.#ask({ text: FETCH });
-    return { columns: namesOf(fields), rows: this.#rowsFrom(rows) };
-  }
-
-  async *#rowsFrom(first: readonly Cell[][]): AsyncGenerator<readonly Cell[]> {
-    for (let rows = first; ; rows = (await this.#ask({ text: FETCH })).rows) {
-      yield* rows;
-      if (rows.length < PART) return;
-    }
-  }
-
-  #ask(query: { readonly name?: string; readonly text: string; readonly values?: string[] }) {
-    return explaining(
-      this.#where,
-      (): Promise<QueryArrayResult<Cell[]>> =>
-        this.#client.query<Cell[]>({ ...query, rowMode: 'array', types: CELLS }),
-    );
+/** Yields rows, until the signal aborts. */
+async function* explainingEach(
+  where: string,
+  typed: string,
+  rows: AsyncIterable<readonly Cell[]>,
+  signal: AbortSignal,
+): AsyncGenerator<readonly Cell[]> {
+  const found = rows[Symbol.asyncIterator]();
+  for (;;) {
+    const { done, value } = await explaining(where, typed, () => found.next());
+    signal.throwIfAborted();
+    if (done) return;
+    yield value;
   }
 }
 
-// After a statement, PostgreSQL does not let a transaction that only reads become another one.
-const SETTINGS =
-  "SELECT set_config('statement_timeout', $1, true), set_config('search_path', $2, true), set_config('timezone', 'UTC', true)";
-const FETCH = `FETCH ${PART} FROM typed`;
-
-async function* each(rows: readonly Cell[][]): AsyncGenerator<readonly Cell[]> {
-  yield* rows;
-}
-
-function namesOf(fields: readonly { readonly name: string }[]): string[] {
-  return fields.map(({ name }) => name);
-}
-
-/** Types by their OID in pg_type. Values of all other types are text, as the server writes them. */
-const PARSERS: Readonly<Record<number, (text: string) => Cell>> = {
-  16: (text) => (text === 't' ? 1n : 0n), // boolean, as in SQLite
-  17: (text) => Buffer.from(text.slice(2), 'hex'), // bytea
-  20: BigInt, // bigint
-  21: BigInt, // smallint
-  23: BigInt, // integer
-  700: Number, // real
-  701: Number, // double precision
-};
-const CELLS: CustomTypesConfig = {
-  getTypeParser: (type: number) => PARSERS[type] ?? ((text: string) => text),
-};
-
-/** Runs `work`, and converts its error to one that contains no data of the ledger. */
-async function explaining<T>(where: string, work: () => Promise<T>): Promise<T> {
+/** Runs `work`, and converts its error to one that contains no data of the ledger. `typed` is the SQL, once it was sent. */
+async function explaining<T>(where: string, typed: string | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw explained(error, where);
+    if (typed !== undefined && isTimeout(error)) throw new DeadlinePassed();
+    throw toQueryFailure(where, error, typed);
   }
 }
 
-/** The server's messages about the SQL do not quote values of the ledger; those about a value do. */
-function explained(error: unknown, where: string): Error {
-  const code = isOfServer(error) ? (error.code ?? '') : '';
-  if (code === '57014') return new QueryRefused('The query took too long. Narrow it, or allow it more time.');
-  // Read only; or the attempt to make this transaction one that writes.
-  if (code === '25006' || code === '25001')
-    return new QueryRefused('This statement would write, but a query may only read the ledger.');
-  if (/^(42|0A)/.test(code)) return new QueryRefused(`PostgreSQL says: ${(error as Error).message}.`);
-  if (/^2[12]/.test(code))
-    return new QueryRefused(
-      `The query fails on a value that it reads (SQLSTATE ${code}). Check its conversions and divisions.`,
-    );
-  return toLedgerFailure(where, error);
+/** Whether the server ended a statement or a transaction because of its limit. */
+function isTimeout(error: unknown): boolean {
+  return isOfServer(error) && ['57014', '25P03', '25P04'].includes(error.code ?? '');
 }
+
+/**
+ * Runs `work` with the server's process `pid`, and ends that process when the time is over. The limit of the server is not enough: a query may lift it.
+ * @throws QueryRefused when the time is over, or the error of `work`
+ */
+async function withinTime(
+  timeoutMs: number,
+  { pool, pid }: { readonly pool: Pool; readonly pid: number },
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
+  try {
+    await withinDeadline(timeoutMs, never, work);
+  } catch (error) {
+    if (!(error instanceof DeadlinePassed)) throw error;
+    const isEnded = await withinDeadline(STOP_MS, never, () => pool.query(END, [pid])).then(
+      () => true,
+      () => false,
+    );
+    const outcome = isEnded ? 'was stopped' : 'could not be stopped on the server, where it may still run';
+    throw new QueryRefused(
+      `The query took longer than ${timeoutMs / 1_000} s and ${outcome}. Select less (a time range, one source), or allow more time.`,
+    );
+  }
+}
+
+const END = 'SELECT pg_terminate_backend($1)';

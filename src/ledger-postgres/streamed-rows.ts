@@ -1,0 +1,114 @@
+import type { Connection, CustomTypesConfig, FieldDef, PoolClient, Query, QueryArrayConfig } from 'pg';
+import type { Cell } from '../ledger/contract/ledger-tables.ts';
+
+/** The result of a query. The rows are read as the caller iterates over them. */
+export interface StreamedResult {
+  readonly columns: readonly string[];
+  readonly rows: AsyncIterable<readonly Cell[]>;
+}
+
+/** Size of the rows that wait for the caller, in characters, from which on nothing more is read from the connection. */
+const MAX_WAITING = 4 * 1024 ** 2;
+/** What a row adds to that size, apart from its text. */
+const ROW_SIZE = 100;
+
+/** Types by their OID in pg_type. Values of all other types are text, as the server writes them. */
+const PARSERS: Readonly<Record<number, (text: string) => Cell>> = {
+  16: (text) => (text === 't' ? 1n : 0n), // boolean, as in SQLite
+  17: (text) => Buffer.from(text.slice(2), 'hex'), // bytea
+  20: BigInt, // bigint
+  21: BigInt, // smallint
+  23: BigInt, // integer
+  700: Number, // real
+  701: Number, // double precision
+};
+
+/**
+ * Runs a query on a connection, and returns its columns when the first row has arrived. The server waits while the caller does not iterate, so that
+ * memory does not depend on the size of the result. The connection must be closed afterwards. @throws the error of the server or of the connection
+ */
+export async function streamRows(
+  client: PoolClient,
+  query: { readonly name: string; readonly text: string; readonly values: string[] },
+): Promise<StreamedResult> {
+  const { default: pg } = await import('pg');
+  const rows = new WaitingRows();
+  const config: QueryArrayConfig = { ...query, rowMode: 'array', types: rows.types };
+  rows.listen(new pg.Query(config), client);
+  const columns = await rows.columns;
+  return { columns, rows: rows.each() };
+}
+
+/** Rows that have arrived, and that the caller has not taken. */
+class WaitingRows {
+  readonly #columns = Promise.withResolvers<readonly string[]>();
+  readonly columns = this.#columns.promise;
+  readonly types: CustomTypesConfig = {
+    getTypeParser: (type: number) => (text: string) => {
+      this.#size += text.length;
+      return PARSERS[type]?.(text) ?? text;
+    },
+  };
+  #rows: (readonly Cell[])[] = [];
+  #size = 0;
+  #ended: { readonly error?: unknown } | undefined;
+  #connection: Connection | undefined;
+  #changed = Promise.withResolvers<void>();
+
+  listen(query: Query, client: PoolClient): void {
+    const submit = query.submit;
+    query.submit = (connection) => {
+      this.#connection = connection;
+      return submit.call(query, connection);
+    };
+    query.on('row', (row, result) => this.#add(row, (result as Described).fields));
+    query.on('end', (result) => this.#end({}, (result as Described).fields));
+    query.on('error', (error) => {
+      this.#columns.reject(error);
+      this.#end({ error });
+    });
+    client.query(query);
+  }
+
+  /** Yields each row once. @throws the error of the query */
+  async *each(): AsyncGenerator<readonly Cell[]> {
+    for (;;) {
+      const rows = this.#rows;
+      this.#rows = [];
+      this.#size = 0;
+      this.#connection?.stream.resume();
+      yield* rows;
+      if (this.#rows.length > 0) continue;
+      if (this.#ended && 'error' in this.#ended) throw this.#ended.error;
+      if (this.#ended) return;
+      await this.#changed.promise;
+    }
+  }
+
+  #add(row: readonly Cell[], fields: readonly FieldDef[]): void {
+    this.#columns.resolve(namesOf(fields));
+    this.#rows.push(row);
+    this.#size += ROW_SIZE;
+    if (this.#size > MAX_WAITING) this.#connection?.stream.pause();
+    this.#tell();
+  }
+
+  #end(ended: { readonly error?: unknown }, fields: readonly FieldDef[] = []): void {
+    this.#ended = ended;
+    this.#columns.resolve(namesOf(fields));
+    this.#tell();
+  }
+
+  #tell(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}
+
+interface Described {
+  readonly fields: readonly FieldDef[];
+}
+
+function namesOf(fields: readonly FieldDef[]): string[] {
+  return fields.map(({ name }) => name);
+}
