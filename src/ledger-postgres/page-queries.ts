@@ -5,10 +5,11 @@ import { countDeliveries, countDue, deliveriesPage } from './queries/delivery-li
 import { findLeads } from './queries/find-leads.ts';
 import { leadContent, leadHistory } from './queries/lead-history.ts';
 import { countLeads, leadsPage } from './queries/lead-list.ts';
-import { newLeads, services, speeds } from './queries/lead-statistics.ts';
+import { newLeads, services } from './queries/lead-statistics.ts';
 import { countPolls, pollsPage } from './queries/poll-list.ts';
 import { countRejected, rejectedPage, rejectedText } from './queries/rejected-list.ts';
 import { attemptTotals, failureReasons, sinkActivity } from './queries/sink-activity-queries.ts';
+import { speeds } from './queries/speed.ts';
 import { status } from './queries/status-queries.ts';
 import { upcoming } from './queries/upcoming.ts';
 

@@ -117,6 +117,9 @@ const INDEXES: Readonly<Record<string, string>> = {
   'failed-reasons': '_deliveries_retrying',
   'pending-of-age': '_deliveries_pending',
   'versions-since': '_versions_first',
+  'count-first-versions': '_versions_first',
+  'every-nth-first-version': '_versions_first',
+  'first-import': '_versions_first',
 };
 
 /** Returns the reads of all deliveries of a sink in a state: those by an index of which only the sink is given. */

@@ -1,8 +1,5 @@
-import type { Speed } from '../../ledger/contract/page-rows.ts';
-import { allSinks } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { speedOfSink } from './speed.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -16,13 +13,6 @@ export async function newLeads(
   const starts = Array.from({ length: hours }, (_, index) => (first + index) * HOUR_MS);
   const rows = await tx.rows(NEW_LEADS, [starts, HOUR_MS]);
   return rows.map(({ at, leads }) => ({ hour: new Date(at), leads }));
-}
-
-/** Returns how fast each sink received the new leads that were first seen since a time. */
-export async function speeds(tx: Transaction, since: Date): Promise<Speed[]> {
-  const found: Speed[] = [];
-  for (const sink of await allSinks(tx)) found.push(await speedOfSink(tx, sink, since));
-  return found;
 }
 
 /** Returns the services that leads are or were for, in the order of their bytes, up to `most`. */

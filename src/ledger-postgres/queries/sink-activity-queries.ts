@@ -49,7 +49,7 @@ export async function sinkActivity(
   return activityOf(request, {
     slots: await tx.rows(SLOTS, [sinkNo, Math.max(since, kept), end]),
     firstSlot: (await tx.first(FIRST_SLOT, [sinkNo, kept]))?.at,
-    speed: await speedOfSink(tx, row, new Date(since)),
+    speed: await speedOfSink(tx, sink, new Date(since)),
     holds: await tx.rows(HOLDS, [sinkNo, MAX_HOLDS]),
     ages,
     pending: row.counts.pending,

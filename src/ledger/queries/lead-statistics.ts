@@ -1,11 +1,9 @@
 import type Database from 'better-sqlite3';
 import type { Speed } from '../contract/page-rows.ts';
-import { type Arrival, MAX_SAMPLE, sampleOf, speedOf } from '../rules/queries/speed.ts';
+import { type Arrival, MAX_SAMPLE, MAX_STEPPED, sampleOf, speedOf } from '../rules/queries/speed.ts';
 import { IS_NEW_LEAD } from '../schema/views.ts';
 
 const HOUR_MS = 3_600_000;
-/** Maximum number of leads of a source among which every n-th is selected by going through an index. */
-const MAX_STEPPED = 20_000;
 
 /** The leads of a source that were first seen at or after a time, in ms since 1970. */
 interface Since {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { aListedLead } from '../../support/scene/a-lead.ts';
-import { delivered, HOUR, ids, MINUTE, refused } from '../ledger-under-test.ts';
+import { aNewLead, delivered, HOUR, ids, MINUTE, refused } from '../ledger-under-test.ts';
 import { all, opened, type PagedStore } from '../paged-store.ts';
 
 const inService = (service_slug: string) => (id: number) => aListedLead({ id, service_slug });
@@ -230,6 +230,45 @@ export function leadPagesContract(store: () => PagedStore): void {
       expect(crm).toMatchObject({ sink: 'crm', leads: 4, seenToDelivered: { p50: 10_000, p95: 10_000 } });
       expect(drop).toMatchObject({ sink: 'drop', leads: 0, seenToDelivered: undefined });
       expect(await queries.ask('speed', on.clock.in(HOUR))).toMatchObject([{ leads: 0 }, { leads: 0 }]);
+    });
+
+    /** Lists new leads of a source and delivers them. */
+    const deliverNew = async (
+      { on }: Awaited<ReturnType<typeof opened>>,
+      source: string,
+      leads: number[],
+    ) => {
+      await on.list(
+        leads.map((id) => aNewLead(on, id)),
+        source,
+      );
+      await on.attemptAll('crm', delivered, { max: 1_000 });
+    };
+
+    it('the speed of few new leads is measured by all of them, however many versions and imported leads there are', async () => {
+      const scene = await opened(store);
+      const { on, queries } = scene;
+      await on.list([]);
+      on.clock.jump(MINUTE);
+      await deliverNew(scene, 'main', ids(1, 300));
+      for (const client_name of ['A', 'B', 'C'])
+        await on.list(ids(1, 300).map((id) => aListedLead({ id, client_name })));
+      await on.list(ids(1, 1_200), 'other');
+      expect(await queries.ask('speed', on.clock.in(-HOUR))).toMatchObject([{ sink: 'crm', leads: 300 }]);
+      const { speed } =
+        (await queries.ask('sinkActivity', 'crm', { now: on.clock.now(), periodMs: HOUR, stepMs: HOUR })) ??
+        {};
+      expect(speed).toMatchObject({ leads: 300 });
+    });
+
+    it('the speed of many new leads is measured by every n-th, in every source with the same step', async () => {
+      const scene = await opened(store);
+      const { on, queries } = scene;
+      for (const source of ['main', 'other']) await on.list([], source);
+      on.clock.jump(MINUTE);
+      await deliverNew(scene, 'main', ids(1, 900));
+      await deliverNew(scene, 'other', ids(1, 300));
+      expect(await queries.ask('speed', on.clock.in(-HOUR))).toMatchObject([{ sink: 'crm', leads: 600 }]);
     });
   });
 }

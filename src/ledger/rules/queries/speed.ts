@@ -3,6 +3,9 @@ import type { Percentiles, Speed } from '../../contract/page-rows.ts';
 /** Maximum number of leads measured. If there are more leads, the sample is spread evenly over the period. */
 export const MAX_SAMPLE = 1_000;
 
+/** Maximum number of leads of a source among which every n-th is selected by going through an index. */
+export const MAX_STEPPED = 20_000;
+
 /** A new lead that was delivered, with times in ms since 1970. */
 export interface Arrival {
   readonly sinkNo: number;
