@@ -1,21 +1,40 @@
-import { expect, it, onTestFinished } from 'vitest';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { PostgresPlace } from '../../src/ledger-postgres/database/postgres-access.ts';
 import { openPostgresPages } from '../../src/ledger-postgres/postgres-pages.ts';
 import { leadPagesContract } from '../ledger/contract/lead-pages.ts';
 import { listPagesContract } from '../ledger/contract/list-pages.ts';
+import { reasonsContract } from '../ledger/contract/reasons.ts';
 import { HOUR, LedgerUnderTest } from '../ledger/ledger-under-test.ts';
 import type { PagedStore } from '../ledger/paged-store.ts';
+import { requireDatabaseUrl, uniqueName } from '../support/servers/services.ts';
 import { PostgresStore } from './postgres-store.ts';
 
 /** Opens a ledger and readers for its pages in one schema, which is dropped with the running test. */
-function pagedSchema(): PagedStore {
-  const store = new PostgresStore({}, HOUR);
+function pagedSchema(store = new PostgresStore({}, HOUR)): PagedStore {
   // A busy machine must not fail these tests.
   return { open: store.open, openReader: () => openPostgresPages(store.place(), { timeoutMs: 60_000 }) };
 }
 
 leadPagesContract(pagedSchema);
 listPagesContract(pagedSchema);
+reasonsContract(pagedSchema);
+
+describe('in a database that sorts by a language and knows the case of all letters', () => {
+  const name = uniqueName('english');
+  const url = Object.assign(new URL(requireDatabaseUrl()), { pathname: `/${name}` }).href;
+  const admin = new pg.Pool({ connectionString: requireDatabaseUrl(), max: 1 });
+  const inDatabase = new pg.Pool({ connectionString: url, max: 1 });
+  beforeAll(async () => {
+    await admin.query(`CREATE DATABASE ${name} TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'`);
+  });
+  afterAll(async () => {
+    await inDatabase.end();
+    await admin.query(`DROP DATABASE ${name}`);
+    await admin.end();
+  });
+  reasonsContract(() => pagedSchema(new PostgresStore({ url }, HOUR, inDatabase)));
+});
 
 /** Opens a reader on a new ledger, with a stop before statements. */
 async function readerThat(beforeStatement: PostgresPlace['beforeStatement'], timeoutMs = 60_000) {

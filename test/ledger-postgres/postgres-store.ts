@@ -21,17 +21,19 @@ export class PostgresStore {
 
   readonly #place: Partial<PostgresPlace>;
   readonly #aheadMs: number;
+  readonly #admin: pg.Pool;
 
   /**
    * `place` says how the ledgers differ from those of other tests: another address, or a stop before statements. `aheadMs` is by how much the
-   * wall clock of the machine is ahead of the one of the server; negative if it is behind.
+   * wall clock of the machine is ahead of the one of the server; negative if it is behind. `inDatabase` has connections to another database.
    */
-  constructor(place: Partial<PostgresPlace> = {}, aheadMs = 0) {
+  constructor(place: Partial<PostgresPlace> = {}, aheadMs = 0, inDatabase = admin) {
     this.#place = place;
     this.#aheadMs = aheadMs;
+    this.#admin = inDatabase;
     onTestFinished(async () => {
       await this.close();
-      await admin.query(`DROP SCHEMA IF EXISTS ${this.schema} CASCADE`);
+      await this.#admin.query(`DROP SCHEMA IF EXISTS ${this.schema} CASCADE`);
     });
   }
 
@@ -92,7 +94,7 @@ export class PostgresStore {
 
   /** Runs SQL in the schema of the ledger. */
   async query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> {
-    const client = await admin.connect();
+    const client = await this.#admin.connect();
     try {
       await client.query(`SET search_path = ${this.schema}`);
       return (await client.query<Row>(sql)).rows;
@@ -130,7 +132,7 @@ export class PostgresStore {
     const ms = Math.floor(clock.now().getTime());
     if (ms === this.#told) return;
     this.#told = ms;
-    await admin.query(`UPDATE ${this.schema}._test_clock SET ms = $1`, [ms]);
+    await this.#admin.query(`UPDATE ${this.schema}._test_clock SET ms = $1`, [ms]);
   }
 }
 

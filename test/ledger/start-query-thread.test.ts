@@ -4,6 +4,7 @@ import { QueryThread } from '../../src/ledger/queries/start-query-thread.ts';
 import { until } from '../support/time/until.ts';
 import { leadPagesContract } from './contract/lead-pages.ts';
 import { listPagesContract } from './contract/list-pages.ts';
+import { reasonsContract } from './contract/reasons.ts';
 import { ids, LedgerUnderTest } from './ledger-under-test.ts';
 import type { PagedStore } from './paged-store.ts';
 import { PageMap } from './recovery/damage.ts';
@@ -28,6 +29,7 @@ function pagedFile(): PagedStore {
 
 leadPagesContract(pagedFile);
 listPagesContract(pagedFile);
+reasonsContract(pagedFile);
 
 test('the ledger records damage that only a page of the UI finds', async () => {
   const { disk, on, queries: sound } = await opened();

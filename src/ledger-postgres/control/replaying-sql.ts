@@ -1,5 +1,5 @@
 import type { StoredReplay } from '../../ledger/rules/control/replay-selection.ts';
-import { HAS_CONTENT } from '../database/delivery-sql.ts';
+import { HAS_CONTENT, hasReason } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 
 /** A lead that a replay selects: the version by which it was found, and its current version. */
@@ -12,7 +12,7 @@ export interface CurrentLead {
 
 const LAST_STATUS =
   '(SELECT a.http_status FROM _attempts a WHERE a.delivery_no = d.delivery_no ORDER BY a.attempt_no DESC LIMIT 1)';
-const HAS_REASON = "strpos(lower(coalesce(d.reason, '')), $7) > 0";
+const HAS_REASON = hasReason('$7');
 
 /** Whether the delivery `d` meets the conditions of the parameters 6 to 10. */
 const MEETS_RESULT = `($6::text[] IS NULL OR d.state = ANY ($6) OR (d.state = 'skipped' AND d.discarded = 1 AND 'discarded' = ANY ($6)))

@@ -15,5 +15,9 @@ export const IS_NEW_LEAD = `(d.event = 'created' AND d.replay = 0 AND coalesce(v
  */
 export const KEEPS_MAPPING = '(d.unsure_at IS NOT NULL OR d.bound = 1)';
 
+/** Returns whether the reason of the delivery `d` contains a parameter, which is folded as in ledger/rules/queries/result-parameters.ts. */
+export const hasReason = (parameter: string) =>
+  `strpos(lower(coalesce(d.reason, '') COLLATE "C"), ${parameter}) > 0`;
+
 /** Whether the ledger still stores the current content of the lead `l`. A lead without content cannot be sent. */
 export const HAS_CONTENT = `(SELECT c.raw <> '{"id":' || c.id || '}' FROM _versions c WHERE c.version_no = l.version_no)`;

@@ -2,17 +2,17 @@ import { STATE_CONDITIONS } from '../../ledger/rules/control/selecting.ts';
 import type { MadeAttempts, RawDelivery } from '../../ledger/rules/queries/delivery-rows.ts';
 import { type Cursor, inEachOrder } from '../../ledger/rules/queries/keyset-page.ts';
 import type { BatchAttempt } from '../../ledger/rules/queries/webhook-batch.ts';
-import { DELIVERY_ID } from '../database/delivery-sql.ts';
+import { DELIVERY_ID, hasReason } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 
 /** Conditions on how a delivery went. Their four parameters begin with the number `first`: the values of `resultValues`. */
 const meets = (first: number) => {
   const [reason, status, since, until] = [0, 1, 2, 3].map((place) => `$${first + place}`);
-  const hasReason = `strpos(lower(coalesce(d.reason, '')), ${reason}) > 0`;
+  const matches = hasReason(reason ?? '');
   const lastStatus =
     '(SELECT a.http_status FROM _attempts a WHERE a.delivery_no = d.delivery_no ORDER BY a.attempt_no DESC LIMIT 1)';
-  return `(${reason}::text IS NULL OR CASE WHEN ${status}::int IS NULL THEN ${hasReason}
-      ELSE (d.reason IS NOT NULL OR d.state = 'delivered') AND coalesce(${lastStatus} = ${status}, ${hasReason}) END)
+  return `(${reason}::text IS NULL OR CASE WHEN ${status}::int IS NULL THEN ${matches}
+      ELSE (d.reason IS NOT NULL OR d.state = 'delivered') AND coalesce(${lastStatus} = ${status}, ${matches}) END)
     AND (${since}::bigint IS NULL OR (d.state = 'delivered' AND d.settled_at >= ${since}))
     AND (${until}::bigint IS NULL OR (d.state = 'delivered' AND d.settled_at < ${until}))`;
 };

@@ -102,10 +102,10 @@ const LISTED = {
 const FAULTS = statement<FaultCount & { counted: number }>(
   'rejected-faults',
   `SELECT source, path, reason, count(*) AS leads, (sum(count(*)) OVER ())::bigint AS counted FROM (
-     SELECT r.source, r.path, r.reason FROM (SELECT source, path, reason, resolved_at, last_poll_id FROM _rejected_leads
+     SELECT r.source, r.path, r.reason FROM (SELECT rejected_id, source, path, reason, resolved_at, last_poll_id FROM _rejected_leads
        ORDER BY rejected_id DESC LIMIT $1) r ${STATE}
-     WHERE ($2::text IS NULL OR r.source = $2) AND ($3::text IS NULL OR n.state = $3) LIMIT $4) f
-   GROUP BY source, path, reason ORDER BY leads DESC, source, path, reason LIMIT $5`,
+     WHERE ($2::text IS NULL OR r.source = $2) AND ($3::text IS NULL OR n.state = $3) ORDER BY r.rejected_id DESC LIMIT $4) f
+   GROUP BY source, path, reason ORDER BY leads DESC, source COLLATE "C", path COLLATE "C", reason COLLATE "C" LIMIT $5`,
 );
 const BEYOND = statement<{ one: number }>(
   'rejected-beyond',

@@ -149,7 +149,8 @@ const reasons = (name: string, condition: string, order: string) =>
   statement<ReasonRow>(
     name,
     `SELECT reason, count(*) AS deliveries, (sum(count(*)) OVER ())::bigint AS "all" FROM (SELECT reason FROM _deliveries
-     WHERE sink_no = $1 AND ${condition} ORDER BY ${order} LIMIT $2) n GROUP BY reason ORDER BY deliveries DESC LIMIT $3`,
+     WHERE sink_no = $1 AND ${condition} ORDER BY ${order} LIMIT $2) n GROUP BY reason
+     ORDER BY deliveries DESC, reason COLLATE "C" NULLS FIRST LIMIT $3`,
   );
 const DEAD_REASONS = reasons('dead-reasons', "state = 'dead'", 'owed_at DESC, delivery_no DESC');
 const FAILED_REASONS = reasons(

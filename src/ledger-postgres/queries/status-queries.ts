@@ -150,7 +150,7 @@ export function toPollRow(row: RawPoll): PollRow {
 const LAST_POLLS = statement<RawPoll>('last-polls', 'SELECT * FROM _polls ORDER BY poll_id DESC LIMIT $1');
 const SOURCES = statement<SourceRow>(
   'sources-for-status',
-  'SELECT source, complete_at, leads, listed, rejected FROM _sources ORDER BY source',
+  'SELECT source, complete_at, leads, listed, rejected FROM _sources ORDER BY source COLLATE "C"',
 );
 const RESTORED = statement<{ at: number | null }>('restored-at', 'SELECT restored_at AS at FROM _ledger');
 const OLDEST_OWED = statement<{ at: number | null }>(
@@ -180,7 +180,7 @@ const NEXT_RETRY = statement<{ reason: string; at: number }>(
 const DEAD_REASON = statement<DeadReason>(
   'dead-reason',
   `SELECT coalesce(reason, '') AS reason, count(*) AS deliveries FROM (SELECT reason FROM _deliveries
-     WHERE sink_no = $1 AND state = 'dead' ORDER BY settled_at DESC LIMIT 1000) n GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 1`,
+     WHERE sink_no = $1 AND state = 'dead' ORDER BY settled_at DESC LIMIT 1000) n GROUP BY 1 ORDER BY 2 DESC, coalesce(reason, '') COLLATE "C" LIMIT 1`,
 );
 const DEAD_TIMES = statement<{ since: number | null; last: number | null }>(
   'dead-times',

@@ -93,7 +93,7 @@ function prepare(db: Database.Database) {
   const reasons = (index: string, condition: string, order: string) =>
     db.prepare<[number, number, number], ReasonRow>(
       `SELECT reason, count(*) AS deliveries, sum(count(*)) OVER () AS "all" FROM (SELECT reason FROM _deliveries INDEXED BY ${index}
-       WHERE sink_no = ? AND ${condition} ORDER BY ${order} LIMIT ?) GROUP BY reason ORDER BY deliveries DESC LIMIT ?`,
+       WHERE sink_no = ? AND ${condition} ORDER BY ${order} LIMIT ?) GROUP BY reason ORDER BY deliveries DESC, reason LIMIT ?`,
     );
   const attempts = (from: string, condition: string) =>
     `SELECT ${deliveryId} AS delivery, v.source, CAST(v.id AS TEXT) AS lead, a.started_at, a.duration_ms, a.outcome, a.http_status, a.error,
@@ -131,7 +131,7 @@ function prepare(db: Database.Database) {
          WHERE sink_no = ? AND state = 'pending' AND owed_at > ? AND owed_at <= ? LIMIT ?)`,
       )
       .pluck(),
-    dead: reasons('_deliveries_given_up', "state = 'dead'", 'owed_at DESC'),
+    dead: reasons('_deliveries_given_up', "state = 'dead'", 'owed_at DESC, delivery_no DESC'),
     failed: reasons('_deliveries_retrying', "state = 'pending' AND reason IS NOT NULL", 'next_attempt_at'),
   };
 }

@@ -20,7 +20,7 @@ export function readOfSink(sinks: number): number {
   return Math.min(MAX_READ_OF_SINK, Math.ceil(MAX_READ / Math.max(1, sinks)));
 }
 
-/** Returns the reasons of all sinks together, most frequent first. `most` is how many deliveries in each state were read for a sink. */
+/** Returns the reasons of all sinks together, most frequent first, and equally frequent ones by their text. `most` is how many deliveries in each state were read for a sink. */
 export function failureReasonsOf(read: readonly ReadReasons[], most: number): FailureReasons {
   const found = new Map<string, FailureReason>();
   for (const { sink, state, rows } of read)
@@ -31,7 +31,11 @@ export function failureReasonsOf(read: readonly ReadReasons[], most: number): Fa
       const sinks = [...known.sinks, { sink, deliveries }];
       found.set(key, { ...known, deliveries: known.deliveries + deliveries, sinks });
     }
-  const reasons = [...found.values()].sort((one, other) => other.deliveries - one.deliveries);
+  const reasons = [...found.values()].sort(
+    (one, other) =>
+      other.deliveries - one.deliveries ||
+      (one.reason < other.reason ? -1 : Number(one.reason > other.reason)),
+  );
   const all = read.reduce((sum, { rows }) => sum + (rows[0]?.all ?? 0), 0);
   const shown = reasons.slice(0, MAX_REASONS);
   return {
