@@ -96,6 +96,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'contract/ledger-queries.ts',
       'contract/ledger-tables.ts',
       'contract/ledger-upkeep.ts',
+      'contract/mirrored-ledger.ts',
       'contract/claim.ts',
       'contract/declaration.ts',
       'contract/feed-entries.ts',

@@ -18,7 +18,6 @@ import { loadBatches } from './delivering/loading.ts';
 import { findProbe, type Probe } from './delivering/probing.ts';
 import { ServerClock } from './delivering/server-clock.ts';
 import * as settling from './delivering/settling.ts';
-import { notYet } from './not-yet.ts';
 import { controlOf } from './postgres-control.ts';
 import { personsOf } from './postgres-persons.ts';
 import { vitals } from './queries/alert-queries.ts';
@@ -74,7 +73,6 @@ function compose(
   const serverClock = new ServerClock(access, options.clock);
   const delivering = deliveringOf(access, serverClock, options);
   return {
-    ...notYet,
     ...upkeepOf(access, { notices, serverClock }, id),
     ...pollingOf(access, serverClock),
     ...delivering,

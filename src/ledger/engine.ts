@@ -1,7 +1,7 @@
 import type { BatchRef } from '../leads/delivery.ts';
 import type { BlockHead, ListedElement } from '../leads/listed-lead.ts';
 import type { ClaimRequest, ClaimResult } from './contract/claim.ts';
-import type { Ledger } from './contract/ledger.ts';
+import type { MirroredLedger } from './contract/mirrored-ledger.ts';
 import type { PollId } from './contract/status-rows.ts';
 import type { BegunBatch } from './delivering/settling.ts';
 
@@ -16,7 +16,7 @@ export interface ClaimAndBeginResult {
  * from it in the calling thread.
  */
 export interface LedgerEngine
-  extends Omit<Ledger, 'claim' | 'begin' | 'unknownElements' | 'nextWrite' | 'inspect'> {
+  extends Omit<MirroredLedger, 'claim' | 'begin' | 'unknownElements' | 'nextWrite' | 'inspect'> {
   /** Like `Ledger.claim`. The caller attempts the begun batches, or passes them to `undoBegin`. */
   claimAndBegin(request: ClaimRequest): Promise<ClaimAndBeginResult>;
   /** Like `Ledger.begin`, but for a batch whose attempt did not begin when it was claimed. */

@@ -1,7 +1,7 @@
 import { nextWrite } from '../platform/files/next-file-write.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import { Stopwatch } from '../platform/time/stopwatch.ts';
-import type { Ledger } from './contract/ledger.ts';
+import type { MirroredLedger } from './contract/mirrored-ledger.ts';
 import { inspectFile } from './database/inspect-file.ts';
 import { BegunAttempts } from './delivering/begun-attempts.ts';
 import type { BegunBatch } from './delivering/settling.ts';
@@ -11,7 +11,10 @@ import type { LedgerEngine } from './engine.ts';
  * Returns a ledger that uses an engine. If the attempt of a batch began with the claim, keeps the batch in memory until the caller calls `begin` for
  * that batch.
  */
-export function ledgerOf(engine: LedgerEngine, { file, clock }: { file: string; clock: Clock }): Ledger {
+export function ledgerOf(
+  engine: LedgerEngine,
+  { file, clock }: { file: string; clock: Clock },
+): MirroredLedger {
   const begun = new BegunAttempts();
   /** Returns a begun batch with the span of its lease since a call. The engine's clock is this machine's, so the span is exact. */
   const sinceCall = ({ batch, lease, leasedUntil }: BegunBatch, calledAt: Date) => ({

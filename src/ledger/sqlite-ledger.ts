@@ -1,9 +1,9 @@
 import type Database from 'better-sqlite3';
 import type { Judge } from '../leads/judgement.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
-import type { Ledger } from './contract/ledger.ts';
 import { toLedgerError } from './contract/ledger-error.ts';
 import type { Opening } from './contract/ledger-upkeep.ts';
+import type { MirroredLedger } from './contract/mirrored-ledger.ts';
 import { compilingLate } from './database/late-statements.ts';
 import { LedgerAccess } from './database/ledger-access.ts';
 import { connect, prepareFile, renewIdOfCopy, requireFile } from './database/ledger-file.ts';
@@ -44,7 +44,7 @@ export interface LedgerOptions {
 }
 
 /** Opens the ledger in this thread. If `create` is set, creates or upgrades it as necessary. @throws LedgerError */
-export function openLedger(options: LedgerOptions): Ledger {
+export function openLedger(options: LedgerOptions): MirroredLedger {
   return ledgerOf(openEngine(options), options);
 }
 

@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { LedgerQueries } from './contract/ledger-queries.ts';
+import type { LedgerHistory } from './contract/mirrored-ledger.ts';
 import type { LedgerAccess } from './database/ledger-access.ts';
 import type { SinkRows } from './database/sink-rows.ts';
 import { AlertQueries } from './queries/alert-queries.ts';
@@ -16,7 +17,7 @@ import { SinkActivityQueries } from './queries/sink-activity-queries.ts';
 import { lastPolls, StatusQueries } from './queries/status-queries.ts';
 import { UpcomingDeliveries } from './queries/upcoming.ts';
 
-/** Returns the SQLite implementation of `LedgerQueries`. */
+/** Returns the SQLite implementation of `LedgerQueries` and `LedgerHistory`. */
 export function queriesOf(db: Database.Database, access: LedgerAccess, rows: SinkRows) {
   const status = new StatusQueries(db, rows);
   const activity = new SinkActivityQueries(db, rows);
@@ -57,5 +58,5 @@ export function queriesOf(db: Database.Database, access: LedgerAccess, rows: Sin
     leadsAtSink: (sink, leads) => access.read(() => comparing.states(sink, leads)),
     deliveredLeads: (sink, except, after, limit) =>
       access.read(() => comparing.delivered(sink, except, after, limit)),
-  } satisfies LedgerQueries;
+  } satisfies LedgerQueries & LedgerHistory;
 }

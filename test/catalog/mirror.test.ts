@@ -13,6 +13,7 @@ import {
   refused,
   unavailable,
 } from '../ledger/ledger-under-test.ts';
+import { mirrored } from '../ledger/mirrored.ts';
 import { sqliteStore } from '../ledger/sqlite-store.ts';
 import { openPostgres } from '../sinks/postgres/database.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
@@ -184,7 +185,7 @@ it('stops reading a table in a round that has reached its end', async () => {
   const stores = await TwoStores.open();
   await stores.list(ids(1, 2500));
   const reads: string[] = [];
-  const { ledger } = stores.on;
+  const ledger = mirrored(stores.on.ledger);
   const counting: typeof ledger = {
     ...ledger,
     historyAfter: (table, ...part) => {

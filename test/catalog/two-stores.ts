@@ -9,6 +9,7 @@ import type { Mirror } from '../../src/sinks/mirror.ts';
 import type { Sink } from '../../src/sinks/sink.ts';
 import type { Event } from '../../src/telemetry/events.ts';
 import { aSink, LedgerUnderTest } from '../ledger/ledger-under-test.ts';
+import { mirrored } from '../ledger/mirrored.ts';
 import { SqliteFile } from '../ledger/sqlite-store.ts';
 import { openPostgres, type Database as Postgres, startDatabase } from '../sinks/postgres/database.ts';
 
@@ -80,7 +81,7 @@ export class TwoStores {
     const emit = (event: Event) => void this.events.push(event);
     await copyAll(
       this.mirror,
-      { sink: 'warehouse', ledger, clock: systemClock, emit, isBackground: false },
+      { sink: 'warehouse', ledger: mirrored(ledger), clock: systemClock, emit, isBackground: false },
       NEVER,
     );
   }

@@ -14,6 +14,7 @@ import {
   refused,
   unavailable,
 } from './ledger-under-test.ts';
+import { mirrored } from './mirrored.ts';
 import { SqliteFile } from './sqlite-store.ts';
 
 /** Tables that grow with leads, deliveries or time. The others have a few rows; batches are only those being attempted or failed. */
@@ -263,7 +264,7 @@ async function use(on: LedgerUnderTest): Promise<void> {
   await ledger.feed(await ledger.feedCursor(), true);
   await ledger.recentAttempts(3);
   await ledger.lastPolls(3);
-  await ledger.overview();
+  await mirrored(ledger).overview();
   await ledger.leadsAtSink('crm', [{ source: 'main', leadId: 1n }]);
   await ledger.deliveredLeads('crm', { from: clock.in(-1000), to: clock.now() }, 0, 10);
   await ledger.clockWentBack(1000);

@@ -2,6 +2,7 @@ import type { Batch } from '../../src/leads/delivery.ts';
 import type { Outcome } from '../../src/leads/outcome.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import type { Ledger } from '../../src/ledger/contract/ledger.ts';
+import type { MirroredLedger } from '../../src/ledger/contract/mirrored-ledger.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';
@@ -28,7 +29,7 @@ const EXTRAS = ['oven', 'windows', 'carpets', 'fridge', 'balcony'];
 export type Attempts = Readonly<Record<string, (batch: Batch) => Promise<readonly Outcome[]>>>;
 
 /** Opens a ledger that takes every outcome as it comes. */
-export function openForFilling(file: string): Ledger {
+export function openForFilling(file: string): MirroredLedger {
   return openLedger({
     file,
     create: true,

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { queries } from '../../src/catalog/documented.ts';
 import { type Engine, pasted } from '../../src/catalog/query.ts';
 import { copyAll } from '../../src/daemon/joints/mirror-ledger.ts';
-import type { Ledger } from '../../src/ledger/contract/ledger.ts';
+import type { MirroredLedger } from '../../src/ledger/contract/mirrored-ledger.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import type { Mirror } from '../../src/sinks/mirror.ts';
 import { postgres } from '../../src/sinks/postgres/postgres.ts';
@@ -78,7 +78,7 @@ await runTool(async (opened) => {
 });
 
 /** Keys the clients, and mirrors everything, without the rests that a daemon takes. */
-async function spread(ledger: Ledger, mirror: Mirror): Promise<void> {
+async function spread(ledger: MirroredLedger, mirror: Mirror): Promise<void> {
   await timed('whose clients were keyed', async () => {
     while (!(await ledger.computeClientKeys('a secret of some length')));
   });

@@ -1,7 +1,6 @@
 import { leadContents, type Mirrored, mirrored } from '../../catalog/mirrored.ts';
 import { type HistoryRow, type Overview, rowsOf } from '../../leads/history.ts';
-import type { LedgerQueries } from '../../ledger/contract/ledger-queries.ts';
-import type { LedgerUpkeep } from '../../ledger/contract/ledger-upkeep.ts';
+import type { MirroredLedger } from '../../ledger/contract/mirrored-ledger.ts';
 import { countOf } from '../../platform/text/human-readable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Mirror } from '../../sinks/mirror.ts';
@@ -22,7 +21,7 @@ const AFTER_FAILURE_MS = 30_000;
 /** What mirroring to one sink needs. */
 export interface MirrorParts {
   readonly sink: string;
-  readonly ledger: LedgerQueries & Pick<LedgerUpkeep, 'id'>;
+  readonly ledger: MirroredLedger;
   readonly clock: Clock;
   readonly emit: Emit;
   /** Whether the mirror sleeps between parts so that deliveries come first. */
@@ -121,7 +120,7 @@ async function copyNew(
     });
 }
 
-async function readNew(ledger: LedgerQueries, table: string, after: number): Promise<HistoryRow[]> {
+async function readNew(ledger: MirroredLedger, table: string, after: number): Promise<HistoryRow[]> {
   return rowsOf(await ledger.historyAfter(table, after, ROWS_PER_PART));
 }
 
@@ -193,7 +192,7 @@ async function copyBroughtBack(
  */
 async function lastCommon(
   mirror: Mirror,
-  ledger: MirrorParts['ledger'],
+  ledger: MirroredLedger,
   name: string,
   signal: AbortSignal,
 ): Promise<number> {

@@ -1,17 +1,23 @@
 import type { Config, SinkConfig } from '../../config/contract/config.ts';
 import type { MappedColumn } from '../../leads/mapped-fields.ts';
+import { isMirrored } from '../../ledger/contract/mirrored-ledger.ts';
 import { columnsOfDefinition } from '../../mapping/map-delivery.ts';
-import { ledgerPlaceOf } from '../../operations/opening/configured-ledger.ts';
 import type { OpenSink } from '../../operations/opening/open-sinks.ts';
 import type { Mirror } from '../../sinks/mirror.ts';
 import { backfill } from '../joints/backfill.ts';
 import { attemptLeaseMs } from '../joints/deliver.ts';
 import { dispatch } from '../joints/dispatch.ts';
-import { mirrorLedger, mirrorOnce } from '../joints/mirror-ledger.ts';
+import { type MirrorParts, mirrorLedger, mirrorOnce } from '../joints/mirror-ledger.ts';
 import { claimLimits } from '../joints/open-carrier.ts';
 import { Loops } from '../joints/restarting-loops.ts';
 import { watchWorkers } from '../joints/watch-workers.ts';
 import type { Parts } from '../start/compose.ts';
+
+/** A sink's mirror, and what copying to it needs. */
+interface Mirroring {
+  readonly mirror: Mirror;
+  readonly parts: MirrorParts;
+}
 
 /** One running sink under one configuration. */
 export class SinkUnit {
@@ -20,7 +26,7 @@ export class SinkUnit {
   readonly #name: string;
   readonly #parts: Parts;
   readonly #loops: Loops;
-  readonly #mirror: Mirror | undefined;
+  readonly #mirroring: Mirroring | undefined;
 
   /** Opens the sink and starts its loops. A worker starts neither dispatch nor backfill. */
   constructor(config: Config, sink: SinkConfig, parts: Parts) {
@@ -30,7 +36,7 @@ export class SinkUnit {
     const open = parts.openSinks.open(sink);
     if (parts.delivers) this.#check(open, columnsOfDefinition(sink.mapping, config.clientKey));
     this.owed = parts.role.kind === 'worker' ? Promise.resolve() : this.#startDispatch(config, sink, open);
-    this.#mirror = ledgerPlaceOf(config).hasMirrors ? open.sink.mirror : undefined;
+    this.#mirroring = this.#mirroringTo(open.sink.mirror);
     if (parts.role.kind === 'run') this.#startMirror();
     this.#loops.start(`watching the worker of ${sink.name}`, (signal) =>
       watchWorkers(sink.name, this.#jointParts(), signal),
@@ -67,22 +73,23 @@ export class SinkUnit {
 
   /** Updates the sink's mirror once, if it has one. */
   async mirrorOnce(signal: AbortSignal): Promise<void> {
-    if (this.#mirror) await mirrorOnce(this.#mirror, this.#mirrorParts(), signal);
+    if (this.#mirroring) await mirrorOnce(this.#mirroring.mirror, this.#mirroring.parts, signal);
   }
 
-  #mirrorParts() {
+  #mirroringTo(mirror: Mirror | undefined): Mirroring | undefined {
     const { ledger, clock, telemetry, role } = this.#parts;
+    if (!mirror || !isMirrored(ledger)) return undefined;
     // A sync updates its mirrors after it has waited for the deliveries, so the mirrors need not give way to anything.
-    return { sink: this.#name, ledger, clock, emit: telemetry.emit, isBackground: role.kind !== 'sync' };
+    const isBackground = role.kind !== 'sync';
+    return { mirror, parts: { sink: this.#name, ledger, clock, emit: telemetry.emit, isBackground } };
   }
 
   #startMirror(): void {
-    const mirror = this.#mirror;
-    const parts = this.#mirrorParts();
-    if (mirror)
-      this.#loops.startWhileHeld(`mirror:${this.#name}`, `mirroring the ledger to ${this.#name}`, (signal) =>
-        mirrorLedger(mirror, parts, signal),
-      );
+    if (!this.#mirroring) return;
+    const { mirror, parts } = this.#mirroring;
+    this.#loops.startWhileHeld(`mirror:${this.#name}`, `mirroring the ledger to ${this.#name}`, (signal) =>
+      mirrorLedger(mirror, parts, signal),
+    );
   }
 
   /** Checks the destination now and reports problems before the first lead. Deliveries do not wait for this check. */

@@ -1,5 +1,4 @@
 import type { Delivery, DeliveryState } from '../../leads/delivery.ts';
-import type { HistoryText, Overview } from '../../leads/history.ts';
 import type { LeadId } from '../../leads/lead.ts';
 import type { DeliveredLead, LeadAtSink } from '../../leads/lead-at-sink.ts';
 import type { LeadKey } from '../../leads/person.ts';
@@ -132,23 +131,6 @@ export interface LedgerQueries {
   lastPolls(limit: number): Promise<readonly PollRow[]>;
   /** Returns version, sizes and row counts. Counts every row, which takes seconds for millions of rows. */
   databaseStats(): Promise<DatabaseStats>;
-  /**
-   * Returns up to `limit` rows of a mirrored table (catalog/mirrored.ts) with numbers above `no`, in order. Returns fewer rows if they are
-   * large. An empty result means that the table has no more rows.
-   */
-  historyAfter(table: string, no: number, limit: number): Promise<HistoryText>;
-  /**
-   * Returns the present rows of a mirrored table with the given numbers, in order. If the rows are large, returns fewer of them, beginning
-   * with the first.
-   */
-  historyNow(table: string, numbers: readonly number[]): Promise<HistoryText>;
-  /**
-   * Returns the numbers above `after`, in order, of up to `limit` deliveries that an operator retried after they had been discarded, and that
-   * are not settled or were settled at or after `since`. A mirror has copied these deliveries as settled.
-   */
-  broughtBack(after: number, since: Date, limit: number): Promise<readonly number[]>;
-  /** Returns the present state of sinks and sources. */
-  overview(): Promise<Overview>;
   /** Returns the ledger's facts about leads that a destination stores, in the order given. */
   leadsAtSink(sink: string, leads: readonly LeadKey[]): Promise<readonly LeadAtSink[]>;
   /**

@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../platform/time/clock.ts';
-import type { Ledger } from '../contract/ledger.ts';
+import type { MirroredLedger } from '../contract/mirrored-ledger.ts';
 import { ledgerOf } from '../ledger-from-engine.ts';
 import { engineProxy } from './engine-proxy.ts';
 import { fromErrorParts, type OpenResult, type ThreadMessage } from './messages.ts';
 
 /** A ledger whose engine runs in another thread. Closing the ledger ends that thread. */
 export interface ThreadedLedger<Settings> {
-  readonly ledger: Ledger;
+  readonly ledger: MirroredLedger;
   /** Sends new settings to the program in the thread. The program receives them before any later call. */
   updateSettings(settings: Settings): void;
 }

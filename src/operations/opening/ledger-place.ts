@@ -21,8 +21,6 @@ export interface LedgerPlace {
   readonly where: string;
   /** The file of a ledger whose calls block the thread that makes them; undefined if calls only wait for a server. */
   readonly file: string | undefined;
-  /** Whether a sink can copy the ledger's tables to another database (*mirror*). */
-  readonly hasMirrors: boolean;
   /** The next step when the ledger was removed or replaced while leadsync was running, as sentences. */
   readonly whenReplaced: string;
   /** Whether there is no ledger yet. @throws LedgerError if that cannot be found out, or if something else is in its place */

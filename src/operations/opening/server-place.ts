@@ -20,7 +20,6 @@ const ROUND_TRIP_MS = 5;
 export class ServerPlace implements LedgerPlace {
   readonly where: string;
   readonly file = undefined;
-  readonly hasMirrors = false;
   readonly whenReplaced =
     'Put the same schema back, then start leadsync again. If the ledger that is there now is the right one, just start leadsync again.';
   readonly #server: LedgerServer;

@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { DEFAULT_RETRY } from '../../../src/config/options/sink-options.ts';
 import { judgeBy } from '../../../src/delivery/judge.ts';
+import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
 import { LedgerError } from '../../../src/ledger/contract/ledger-error.ts';
+import { isMirrored } from '../../../src/ledger/contract/mirrored-ledger.ts';
 import { whyUnsuitable } from '../../../src/ledger-postgres/database/suitable-server.ts';
 import { ledgerPlaceOf } from '../../../src/operations/opening/configured-ledger.ts';
 import type { LedgerPlace } from '../../../src/operations/opening/ledger-place.ts';
@@ -23,9 +25,13 @@ function placeIn({ schema }: PostgresStore, url = requireDatabaseUrl(), dataDir 
 }
 
 async function create(place: LedgerPlace): Promise<void> {
+  await (await openAt(place)).close();
+}
+
+/** Opens a new ledger. */
+function openAt(place: LedgerPlace): Promise<Ledger> {
   const judge = judgeBy(() => DEFAULT_RETRY, Math.random);
-  const ledger = await place.open({ clock: systemClock, random: Math.random, judge, create: true });
-  await ledger.close();
+  return place.open({ clock: systemClock, random: Math.random, judge, create: true });
 }
 
 /** Returns the message and the hint of the error with which a check fails. */
@@ -60,6 +66,20 @@ async function aUser(store: PostgresStore, settings = ''): Promise<{ user: strin
     }),
   };
 }
+
+it('opens a ledger that no mirror copies, unlike one in a file', async () => {
+  const server = placeIn(new PostgresStore());
+  const file = ledgerPlaceOf({ dataDir: tempDir(), ledgerServer: undefined });
+  expect(
+    await Promise.all(
+      [server, file].map(async (place) => {
+        const ledger = await openAt(place);
+        onTestFinished(() => ledger.close());
+        return isMirrored(ledger);
+      }),
+    ),
+  ).toEqual([false, true]);
+});
 
 it('names the server, the database and the schema, and no password', () => {
   const url = new Secret('postgresql://leadsync:let-me-in@db.example.com:5433/leads?sslmode=require');
