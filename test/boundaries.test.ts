@@ -135,6 +135,9 @@ const rooms: Readonly<Record<string, Room>> = {
       'rules/queries/delivery-rows.ts',
       'rules/delivering/divide-into-batches.ts',
       'rules/privacy/erasure-progress.ts',
+      'rules/extraction/answers-by-slug.ts',
+      'rules/extraction/clock-steps.ts',
+      'rules/extraction/parts.ts',
       'rules/queries/failure-reasons.ts',
       'rules/queries/find-leads.ts',
       'rules/queries/keyset-page.ts',
@@ -166,11 +169,13 @@ const rooms: Readonly<Record<string, Room>> = {
   'ledger-postgres': {
     imports: ['audit', 'catalog', 'leads', 'ledger', 'platform', 'postgres'],
     doors: [
+      'extraction/postgres-extract.ts',
       'hold-ledger.ts',
       'inspect-server.ts',
       'installation-stores.ts',
       'postgres-ledger.ts',
       'postgres-pages.ts',
+      'run-sql.ts',
     ],
     because:
       'ledger-postgres/ is being built: the same ledger in PostgreSQL. It takes contracts and rules from ledger/, and must not know SQLite.',
@@ -188,7 +193,7 @@ const rooms: Readonly<Record<string, Room>> = {
     because: 'postgres/ connects to PostgreSQL and spells values for it; it must not know any table.',
   },
   exports: {
-    imports: ['bucket', 'catalog', 'ledger', 'parquet', 'platform'],
+    imports: ['bucket', 'catalog', 'ledger', 'ledger-postgres', 'parquet', 'platform'],
     doors: [
       'start-export-process.ts',
       'export-states.ts',

@@ -50,7 +50,7 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because: 'ledger/recording/ takes in a listing, and owes what is new in the same transaction.',
     },
     extraction: {
-      imports: ['contract', 'database', 'schema'],
+      imports: ['contract', 'database', 'rules', 'schema'],
       because: 'ledger/extraction/ reads whole tables for exports and queries, over a connection of its own.',
     },
     '.': {
@@ -110,6 +110,10 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       imports: ['database'],
       because:
         'ledger-postgres/installation/ keeps what an installation has beside its leads; it must not know a lead.',
+    },
+    extraction: {
+      imports: ['.', 'database'],
+      because: 'ledger-postgres/extraction/ reads whole tables for exports, over connections of its own.',
     },
     '.': {
       imports: ['control', 'database', 'delivering', 'installation', 'privacy', 'recording', 'queries'],

@@ -1,3 +1,8 @@
+import type { Engine } from './query.ts';
+
+/** SQL that is the same on every engine, or one text for each. */
+type Condition = string | Readonly<Record<Engine, string>>;
+
 /** How an export reads the rows of a relation: in which order, and how it recognises new rows. */
 export interface Extraction {
   /**
@@ -11,7 +16,7 @@ export interface Extraction {
    * The SQL condition for rows that were added or changed at `:since` (`:sinceMs` in ms since 1970) or later. It may select more rows but
    * never fewer, so that no row is missing between two exports. Without this condition, every export contains the whole relation.
    */
-  readonly since?: string;
+  readonly since?: Condition;
   /** The time column by whose day the rows are partitioned. If undefined, all rows are in one file. */
   readonly day?: string;
 }
@@ -37,7 +42,15 @@ const FIRST_POLL_ENDED = `source IN (SELECT o.source FROM _sources o WHERE (SELE
 
 const ISO = '%Y-%m-%dT%H:%M:%fZ';
 /** The SQL for the time at which an attempt ended, which is when its row was written. */
-const ATTEMPT_ENDED = `strftime('${ISO}', coalesce(last_started_at, started_at), (duration_ms / 1000.0) || ' seconds')`;
+const ATTEMPT_ENDED = {
+  sqlite: `strftime('${ISO}', coalesce(last_started_at, started_at), (duration_ms / 1000.0) || ' seconds')`,
+  postgres: "coalesce(last_started_at, started_at) + duration_ms * interval '1 millisecond'",
+};
+/** The SQL for an hour before `:since`. */
+const AN_HOUR_BEFORE = {
+  sqlite: `strftime('${ISO}', :since, '-1 hour')`,
+  postgres: "CAST(:since AS timestamptz) - interval '1 hour'",
+};
 
 const WHOLE: Extraction = { order: [] };
 
@@ -65,7 +78,7 @@ const extractions: Readonly<Record<string, Extraction>> = {
   },
   attempts: {
     order: ['_leadsync_no'],
-    since: `(${ATTEMPT_ENDED} >= :since OR ${ERASED})`,
+    since: onEach(ATTEMPT_ENDED, (ended) => `(${ended} >= :since OR ${ERASED})`),
     day: 'started_at',
   },
   rejected_leads: {
@@ -95,10 +108,19 @@ const extractions: Readonly<Record<string, Extraction>> = {
   v_lead_timeline: {
     order: [],
     // An attempt is recorded when it ends, but with the time at which it began.
-    since: `("at" >= strftime('${ISO}', :since, '-1 hour') OR ${ERASED})`,
+    since: onEach(AN_HOUR_BEFORE, (before) => `("at" >= ${before} OR ${ERASED})`),
     day: 'at',
   },
 };
+
+/** Returns the SQL condition for rows that were added or changed since then; undefined if every export has the whole relation. */
+export function sinceOn(engine: Engine, { since }: Extraction): string | undefined {
+  return typeof since === 'object' ? since[engine] : since;
+}
+
+function onEach(sql: Readonly<Record<Engine, string>>, condition: (sql: string) => string): Condition {
+  return { sqlite: condition(sql.sqlite), postgres: condition(sql.postgres) };
+}
 
 /** Returns an export's way of reading the rows of a relation. */
 export function extractionOf(relation: string): Extraction {

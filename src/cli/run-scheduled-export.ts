@@ -1,3 +1,4 @@
+import { ledgerPlaceOf } from '../operations/opening/configured-ledger.ts';
 import { exportOnce } from '../operations/scheduled-exports.ts';
 import { listenForStop } from '../platform/process/stop-signals.ts';
 import { printable } from '../platform/text/printable.ts';
@@ -23,7 +24,8 @@ export async function makeScheduled(
   const chosen = config.exports.find((one) => one.name === name) as (typeof config.exports)[number];
   await recordAction(config, surroundings, 'export', { name });
   const stop = listenForStop((signal) => process.exit(signal === 'SIGINT' ? 130 : 143));
-  const parts = { states: exportStatesOf(config), dataDir: config.dataDir, clock, random, niceness: 0 };
+  const { tables: ledger } = ledgerPlaceOf(config);
+  const parts = { states: exportStatesOf(config), ledger, clock, random, niceness: 0 };
   const { result } = await exportOnce(chosen, parts, stop.signal).finally(() => stop.release());
   switch (result.kind) {
     case 'made': {

@@ -196,7 +196,13 @@ export class Daemon {
 
   #startExporting(): void {
     const { exportStates: states, clock, random } = this.#parts;
-    const parts = { states, dataDir: this.config.dataDir, clock, random, niceness: EXPORT_NICENESS };
+    const parts = {
+      states,
+      ledger: ledgerPlaceOf(this.config).tables,
+      clock,
+      random,
+      niceness: EXPORT_NICENESS,
+    };
     const onRunEnd = reportExports(this.#emit, clock);
     this.#loops.startWhileHeld('exports', 'exporting', (signal) =>
       exportOnSchedule(() => filesOf(this.config), parts, onRunEnd, signal, this.#exportsUnderway),

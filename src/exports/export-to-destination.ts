@@ -1,6 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { relations } from '../catalog/documented.ts';
+import type { TablesPlace } from '../ledger/contract/ledger-tables.ts';
 import { ledgersAt } from '../ledger/database/backup.ts';
 import { PathExists, TemporaryRemoved } from '../platform/files/write-atomically.ts';
 import { beyondKeep } from './contract/beyond-keep.ts';
@@ -15,7 +16,7 @@ import { type ExportRequest, exportTables } from './files/export-tables.ts';
 
 /** One run of an export or backup. */
 export interface ExportRun {
-  readonly ledgerFile: string;
+  readonly ledger: TablesPlace;
   readonly at: Date;
   /** Export rows that were added or changed from this time on; undefined for all. */
   readonly since: Date | undefined;
@@ -67,11 +68,11 @@ export async function makeExport(
 async function requireOwn(
   { name, keep }: ExportConfig,
   destination: Destination,
-  { ledgerFile }: ExportRun,
+  { ledger }: ExportRun,
   signal: AbortSignal,
 ): Promise<void> {
   const backups = (await destination.list(signal)).filter((file) => file.endsWith(BACKUP_ENDING));
-  const own = backups.length === 0 ? [] : ledgersAt(ledgerFile);
+  const own = backups.length === 0 ? [] : ledgersAt(fileOf(ledger));
   for (const file of keep === undefined ? backups.slice(-1) : backups) {
     const owner = ownerIn(await destination.readStart(file, OWNER_BYTES, signal));
     if (owner === undefined || own.includes(owner)) continue;
@@ -82,21 +83,30 @@ async function requireOwn(
   }
 }
 
+/** Returns the file of a ledger to back up. @throws ExportFailed if the ledger is on a server, which the configuration refuses */
+function fileOf(ledger: TablesPlace): string {
+  if (ledger.kind === 'file') return ledger.file;
+  throw new ExportFailed(
+    'leadsync cannot back up a ledger that is on a server.',
+    "Use pg_dump, or the backups of the server's provider.",
+  );
+}
+
 type Request = ({ readonly kind: 'backup' } & BackupRequest) | ({ readonly kind: 'export' } & ExportRequest);
 
 function requestOf(config: ExportConfig, folder: string, run: ExportRun): Request {
   const { name, format, tables, target } = config;
-  const { ledgerFile, at } = run;
+  const { ledger, at } = run;
   if (format === BACKUP) {
     const output = join(folder, fileNameOf(name, at, BACKUP_ENDING));
-    return { kind: 'backup', ledgerFile, output, isStaged: target.type === 's3', at };
+    return { kind: 'backup', ledgerFile: fileOf(ledger), output, isStaged: target.type === 's3', at };
   }
   const chosen = relations.filter((one) => tables.includes(one.name));
   const isFile = format === 'sqlite' || chosen.length === 1;
   const file = fileNameOf(name, at, isFile ? `.${format}` : '');
   return {
     kind: 'export',
-    ledgerFile,
+    ledger,
     output: join(folder, file),
     format,
     relations: chosen,

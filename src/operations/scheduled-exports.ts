@@ -4,11 +4,11 @@ import { type ExportConfig, isBackup } from '../exports/contract/options.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
 import { removeStagedOfOthers } from '../exports/staged-files.ts';
 import { type ExportJob, type ExportResult, runExport } from '../exports/start-export-process.ts';
+import type { TablesPlace } from '../ledger/contract/ledger-tables.ts';
 import { nextBeat } from '../platform/time/aligned-sleep.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import { dueAt } from '../status/export-view.ts';
 import type { Emit } from '../telemetry/events.ts';
-import { ledgerFile } from './opening/open-ledger.ts';
 
 /** Interval for checking whether an export is due, in ms. */
 const CHECK_INTERVAL_MS = 2_000;
@@ -29,7 +29,7 @@ const NOT_CONFIGURED = '';
 /** What an export run works with, whether the daemon or `leadsync export --name` starts it. Both share their results through `states`. */
 export interface ExportParts {
   readonly states: ExportStates;
-  readonly dataDir: string;
+  readonly ledger: TablesPlace;
   readonly clock: Clock;
   readonly random: Random;
   /** Niceness of the export process, as for nice(1). */
@@ -135,7 +135,7 @@ export async function exportOnce(
   const goesOn = before.done !== undefined && isSameExport(before.done.config, config);
   const startedAt = clock.now();
   const run = {
-    ledgerFile: ledgerFile(parts.dataDir),
+    ledger: parts.ledger,
     at: startedAt,
     exportedAt: exportedAtOf(before, startedAt),
     since: goesOn && config.rows === 'new' ? sinceOf(before, startedAt) : undefined,

@@ -98,7 +98,7 @@ async function inDuckDB(ledgerFile: string, sql: string): Promise<Record<string,
   const output = join(tempDir(), 'all');
   await exportTables(
     {
-      ledgerFile,
+      ledger: { kind: 'file', file: ledgerFile },
       output,
       format: 'parquet',
       relations,

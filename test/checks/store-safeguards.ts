@@ -274,7 +274,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'after the clock was set back, an incremental export has every row since the last one',
     without: 'leads that arrived after the step fall between two exports',
-    file: 'src/ledger/extraction/extracting.ts',
+    file: 'src/ledger/rules/extraction/clock-steps.ts',
     text: 'if (from_at >= earliest - STEP_NOTED_MS)',
     instead: 'if (from_at < 0)',
     tests: ['test/exports/since.test.ts'],

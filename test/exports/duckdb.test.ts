@@ -54,7 +54,7 @@ async function openExport(ledgerFile: string): Promise<DuckDBConnection> {
   const output = join(tempDir(), 'all');
   await exportTables(
     {
-      ledgerFile,
+      ledger: { kind: 'file', file: ledgerFile },
       output,
       format: 'parquet',
       relations,

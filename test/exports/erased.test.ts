@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { ExportStateFiles } from '../../src/exports/export-states.ts';
 import { erase, personToErase } from '../../src/operations/erasure/erase.ts';
+import { ledgerPlaceOf } from '../../src/operations/opening/configured-ledger.ts';
 import { exportOnSchedule } from '../../src/operations/scheduled-exports.ts';
 import { disk } from '../../src/platform/files/file-system.ts';
 import { acquireLock } from '../../src/platform/files/lock.ts';
@@ -180,7 +181,7 @@ async function scheduled(install: Install): Promise<void> {
   const { clock } = install;
   const parts = {
     states: new ExportStateFiles(disk, dataDir),
-    dataDir,
+    ledger: ledgerPlaceOf({ dataDir, ledgerServer: undefined }).tables,
     clock,
     random: () => 0.5,
     niceness: 0,

@@ -262,7 +262,7 @@ describe('leadsync export', () => {
     mkdirSync(folder);
     const stop = new AbortController();
     const request: ExportRequest = {
-      ledgerFile: ledgerOf(install),
+      ledger: { kind: 'file', file: ledgerOf(install) },
       output: join(folder, 'leads.parquet'),
       format: 'parquet',
       relations: [leads],
@@ -284,7 +284,7 @@ describe('leadsync export', () => {
     const install = await withManyLeads();
     const stop = new AbortController();
     const request: ExportRequest = {
-      ledgerFile: ledgerOf(install),
+      ledger: { kind: 'file', file: ledgerOf(install) },
       output: join(install.folder, 'leads.parquet'),
       format: 'parquet',
       relations: [leads],

@@ -28,7 +28,7 @@ export class Lake {
   async add(since: Date | undefined, name = `lake-${this.#exports}`): Promise<string> {
     this.#exports += 1;
     const request = {
-      ledgerFile: this.#ledgerFile,
+      ledger: { kind: 'file' as const, file: this.#ledgerFile },
       output: join(this.#folder, name),
       format: this.#format,
       relations,

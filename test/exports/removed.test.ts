@@ -23,7 +23,7 @@ async function anExport({ format, layout, tables }: (typeof LAYOUTS)[number]): P
   await ledger.close();
   mkdirSync(join(install.folder, 'out'));
   return {
-    ledgerFile: join(install.folder, 'data', 'ledger.db'),
+    ledger: { kind: 'file' as const, file: join(install.folder, 'data', 'ledger.db') },
     output: join(install.folder, 'out', 'made'),
     format,
     relations: relations.filter(({ name }) => tables.some((table) => table === name)),

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { filesOf } from '../../src/config/contract/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { ExportStateFiles } from '../../src/exports/export-states.ts';
+import { ledgerPlaceOf } from '../../src/operations/opening/configured-ledger.ts';
 import { exportOnSchedule, reportExports } from '../../src/operations/scheduled-exports.ts';
 import { disk } from '../../src/platform/files/file-system.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
@@ -24,7 +25,7 @@ test('the daemon makes a backup when it is due, keeps as many as it is told, and
   const stop = new AbortController();
   const parts = {
     states: new ExportStateFiles(disk, config.dataDir),
-    dataDir: config.dataDir,
+    ledger: ledgerPlaceOf(config).tables,
     clock,
     random: () => 0.5,
     niceness: 0,

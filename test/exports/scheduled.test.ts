@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { ExportStateFiles } from '../../src/exports/export-states.ts';
+import { ledgerPlaceOf } from '../../src/operations/opening/configured-ledger.ts';
 import { exportOnSchedule, reportExports } from '../../src/operations/scheduled-exports.ts';
 import { disk, type Files } from '../../src/platform/files/file-system.ts';
 import { acquireLock } from '../../src/platform/files/lock.ts';
@@ -45,7 +46,7 @@ function scheduler(install: Install, files: Files = disk) {
   const config = loadConfig(install.configFile, { sinkTypes, env: {} });
   const states = new ExportStateFiles(files, config.dataDir);
   const { clock } = install;
-  const parts = { states, dataDir: config.dataDir, clock, random: () => 0.5, niceness: 0 };
+  const parts = { states, ledger: ledgerPlaceOf(config).tables, clock, random: () => 0.5, niceness: 0 };
   const told = reportExports((event) => events.push(event), clock);
   const underway = new Set<string>();
   let { exports } = config;

@@ -68,10 +68,16 @@ async function backUpNamed(
   config: LedgerConfig,
   surroundings: Surroundings,
 ): Promise<void> {
-  requireLedger(config);
+  const file = requireLedger(config);
   await recordAction(config, surroundings, 'backup', { name: backup.name });
   const { clock, random } = surroundings;
-  const parts = { states: exportStatesOf(config), dataDir: config.dataDir, clock, random, niceness: 0 };
+  const parts = {
+    states: exportStatesOf(config),
+    ledger: { kind: 'file', file } as const,
+    clock,
+    random,
+    niceness: 0,
+  };
   report(
     backup,
     await stoppable(async (signal) => (await exportOnce(backup, parts, signal)).result),
@@ -88,7 +94,7 @@ async function backUpOnce(
   const file = requireLedger(config);
   await recordAction(config, surroundings, 'backup', { to });
   const at = surroundings.clock.now();
-  const run = { ledgerFile: file, at, exportedAt: at, since: undefined, first: true };
+  const run = { ledger: { kind: 'file', file } as const, at, exportedAt: at, since: undefined, first: true };
   const { folder } = exportStatesOf(config);
   report(
     backup,

@@ -1,11 +1,11 @@
-import { dirname, extname } from 'node:path';
+import { extname } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
 import { relations } from '../../catalog/documented.ts';
 import { extractionOf } from '../../catalog/extraction.ts';
 import type { Relation } from '../../catalog/relation.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../exports/contract/format-names.ts';
 import { type ExportRequest, exportTables } from '../../exports/files/export-tables.ts';
-import { ledgerFile } from '../../operations/opening/open-ledger.ts';
+import { ledgerPlaceOf } from '../../operations/opening/configured-ledger.ts';
 import { PathExists, TemporaryRemoved } from '../../platform/files/write-atomically.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable } from '../../platform/text/printable.ts';
@@ -15,7 +15,7 @@ import { readMoment } from '../arguments/read-moment.ts';
 import { makeScheduled } from '../run-scheduled-export.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
-import { readableConfigOf, type Surroundings } from '../shell/context.ts';
+import { readableConfigOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { outputFailure } from '../shell/output-failure.ts';
 import { recordAction } from '../shell/record-action.ts';
@@ -67,10 +67,12 @@ export const command = defineCommand<Options>({
       return makeScheduled({ ...options, name: options.name }, surroundings);
     }
     if (output === undefined || output === '' || output === '-') throw NO_OUTPUT;
-    const request = requestOf(output, options, surroundings);
+    const wanted = requestOf(output, options, surroundings.clock.now());
+    const config = readableConfigOf(options, surroundings);
+    const request = { ...wanted, ledger: ledgerPlaceOf(config).tables };
     const tables = request.relations.map(({ name }) => name).join(', ');
     const { stdout, stderr } = surroundings;
-    await recordAction({ dataDir: dirname(request.ledgerFile) }, surroundings, 'export', { tables });
+    await recordAction(config, surroundings, 'export', { tables });
     const progress = new RowProgress(stderr);
     const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
     try {
@@ -104,11 +106,7 @@ function refuseOthers({ table, all, format, partition, since }: Options, output:
   );
 }
 
-function requestOf(
-  output: string,
-  options: Parameters<Parameters<typeof defineCommand<Options>>[0]['run']>[0],
-  surroundings: Surroundings,
-): ExportRequest {
+function requestOf(output: string, options: Options, now: Date): Omit<ExportRequest, 'ledger'> {
   const chosen = chosenTables(options);
   const format = formatOf(output, options);
   if (format === 'sqlite' && options.partition)
@@ -119,13 +117,12 @@ function requestOf(
     );
   const isFolder = /\/$/.test(output) || (chosen.length > 1 && format !== 'sqlite');
   return {
-    ledgerFile: ledgerFile(readableConfigOf(options, surroundings).dataDir),
     output: output.replace(/(.)\/+$/, '$1'),
     format,
     relations: chosen,
     layout: options.partition ? 'days' : isFolder ? 'folder' : 'file',
     since: options.since,
-    exportedAt: surroundings.clock.now(),
+    exportedAt: now,
   };
 }
 
@@ -160,7 +157,7 @@ function formatOf(output: string, { format }: Options): ExportFormat {
   );
 }
 
-function isWhole({ name }: Relation, { since }: ExportRequest): boolean {
+function isWhole({ name }: Relation, { since }: Pick<ExportRequest, 'since'>): boolean {
   return since !== undefined && extractionOf(name).since === undefined;
 }
 

@@ -2,10 +2,10 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { relations } from '../../catalog/documented.ts';
 import type { Relation } from '../../catalog/relation.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import type { LedgerTables, Rows, Stretch } from '../../ledger/contract/ledger-tables.ts';
-import { LedgerExtract } from '../../ledger/extraction/extracting.ts';
+import type { LedgerTables, Rows, Stretch, TablesPlace } from '../../ledger/contract/ledger-tables.ts';
 import { withExportedAt, withExportedAtColumn } from './exported-at-column.ts';
 import { type FileFormatName, fileFormats, type Piece } from './file-formats.ts';
+import { openTables } from './open-tables.ts';
 import { type Place, type Sorted, sortedByDay, spilledParts } from './spill-file.ts';
 
 /** A worker thread of an export: reads rows of a table in parts, and encodes or sorts each part. */
@@ -44,7 +44,7 @@ export type PieceResponse<W extends PieceRequest = PieceRequest> =
   | { readonly end: true }
   | { readonly failure: Pick<LedgerError, 'code' | 'message' | 'hint'> };
 
-const { file } = workerData as { file: string };
+const { ledger } = workerData as { ledger: TablesPlace };
 let tables: LedgerTables | undefined;
 let current: {
   readonly parts: Iterator<Rows> | AsyncIterator<Rows>;
@@ -59,7 +59,7 @@ parentPort?.on('message', async (request: PieceRequest | undefined) => {
 
 async function next(request: PieceRequest | undefined): Promise<PieceResponse> {
   try {
-    if (request) current = begin(request);
+    if (request) current = await begin(request);
     const { value: rows, done } = await current.parts.next();
     return done ? { end: true } : { result: current.make(rows), rows: rows.length };
   } catch (error) {
@@ -69,9 +69,9 @@ async function next(request: PieceRequest | undefined): Promise<PieceResponse> {
   }
 }
 
-function begin(request: PieceRequest): typeof current {
+async function begin(request: PieceRequest): Promise<typeof current> {
   const relation = relations.find((one) => one.name === request.relation) as Relation;
-  const parts = partsOf(request, relation);
+  const parts = await partsOf(request, relation);
   if ('dayAt' in request) return { parts, make: (rows) => sortedByDay(rows, request.dayAt) };
   const { columns } = withExportedAtColumn(relation);
   return {
@@ -80,8 +80,8 @@ function begin(request: PieceRequest): typeof current {
   };
 }
 
-function partsOf(request: PieceRequest, relation: Relation): typeof current.parts {
+async function partsOf(request: PieceRequest, relation: Relation): Promise<typeof current.parts> {
   if ('spill' in request) return spilledParts(request.spill, request.places);
-  tables ??= new LedgerExtract(file);
+  tables ??= await openTables(ledger);
   return tables.parts(relation, request.since, request.stretch);
 }

@@ -4,20 +4,20 @@ import { dirname, join } from 'node:path';
 import { setImmediate as otherWork } from 'node:timers/promises';
 import { extractionOf } from '../../catalog/extraction.ts';
 import type { Relation } from '../../catalog/relation.ts';
-import type { LedgerTables } from '../../ledger/contract/ledger-tables.ts';
-import { LedgerExtract } from '../../ledger/extraction/extracting.ts';
+import type { LedgerTables, TablesPlace } from '../../ledger/contract/ledger-tables.ts';
 import { PublicCopy } from '../../ledger/extraction/public-copy.ts';
 import { writeAtomically } from '../../platform/files/write-atomically.ts';
 import { version } from '../../platform/process/version.ts';
 import type { ExportFormat } from '../contract/format-names.ts';
 import { withExportedAt, withExportedAtColumn } from './exported-at-column.ts';
 import { type About, type Encoder, type FileFormatName, fileFormats, type Piece } from './file-formats.ts';
+import { openTables } from './open-tables.ts';
 import { type Sorted, Spill } from './spill-file.ts';
 import { EncodingThreads } from './start-encoding-threads.ts';
 
 /** Which tables to export, and how. */
 export interface ExportRequest {
-  readonly ledgerFile: string;
+  readonly ledger: TablesPlace;
   /** Path of the file or folder, which must not exist. */
   readonly output: string;
   readonly format: ExportFormat;
@@ -51,7 +51,7 @@ export async function exportTables(
   reportProgress: ReportProgress,
   stop: AbortSignal,
 ): Promise<void> {
-  const tables: LedgerTables = new LedgerExtract(request.ledgerFile);
+  const tables = await openTables(request.ledger);
   try {
     await writeAtomically(request.output, async (temporary) => {
       const since = request.since && (await tables.reachedBack(request.since));
@@ -91,8 +91,8 @@ async function writeCopy(work: Work, path: string): Promise<void> {
 }
 
 async function writeFiles(work: Work, format: FileFormatName, output: string): Promise<void> {
-  const { ledgerFile, layout, relations } = work.request;
-  const pieces = new EncodingThreads(ledgerFile, work.stop);
+  const { layout, relations } = work.request;
+  const pieces = new EncodingThreads(work.tables.shared, work.stop);
   const created: string[] = [];
   try {
     if (layout !== 'file') await mkdir(output, { mode: FOLDER_MODE });

@@ -1,6 +1,7 @@
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import type { TablesPlace } from '../../ledger/contract/ledger-tables.ts';
 import type { PieceRequest, PieceResponse, PieceResult } from './encoding-thread.ts';
 
 /**
@@ -32,9 +33,9 @@ export class EncodingThreads {
   readonly #idle: PieceThread[] = [];
   readonly #all: PieceThread[] = [];
 
-  /** @param file path of the ledger @param stop aborts all waiting */
-  constructor(file: string, stop: AbortSignal) {
-    this.#start = () => new PieceThread(file, stop);
+  /** @param ledger where to read the tables @param stop aborts all waiting */
+  constructor(ledger: TablesPlace, stop: AbortSignal) {
+    this.#start = () => new PieceThread(ledger, stop);
   }
 
   /**
@@ -98,10 +99,10 @@ class PieceThread {
   readonly #stop: AbortSignal;
   #answer: PromiseWithResolvers<Answer<PieceRequest>> = Promise.withResolvers();
 
-  constructor(file: string, stop: AbortSignal) {
+  constructor(ledger: TablesPlace, stop: AbortSignal) {
     const program = new URL(`./encoding-thread${extname(import.meta.filename)}`, import.meta.url);
     this.#worker = new Worker(program, {
-      workerData: { file },
+      workerData: { ledger },
       resourceLimits: HEAP,
     });
     this.#worker.on('message', (response: PieceResponse) => this.#take(response));

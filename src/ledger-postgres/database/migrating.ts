@@ -56,23 +56,31 @@ async function requireNotHeld(client: PoolClient, where: string, schema: string)
 }
 
 /** Checks that the ledger has this version's schema. Changes nothing. @throws LedgerError if it does not */
-export function requireCurrentShape(access: PostgresAccess, schema: string): Promise<Opened> {
-  return access.prepare(async (client) => {
-    const from = await shapeIn(client, access.where, schema);
-    if (from === undefined)
-      throw new LedgerError(
-        'missing',
-        `There is no ledger in the schema ${schema} of ${access.where}.`,
-        'Check the address and the schema of the ledger.',
-      );
-    if (from < migrations.length)
-      throw new LedgerError(
-        'older',
-        `The ledger in ${access.where} was written by an older leadsync (schema ${from}; this version needs schema ${migrations.length}).`,
-        'Only `leadsync run` and `leadsync sync` upgrade a ledger. Start one of them with this version, or use the older leadsync until then.',
-      );
-    return { id: await idIn(client), from };
-  });
+export async function requireCurrentShape(access: PostgresAccess, schema: string): Promise<Opened> {
+  const { id, shape } = await access.prepare((client) => requireShape(client, access.where, schema));
+  return { id, from: shape };
+}
+
+/** Like `requireCurrentShape`, in a transaction of the caller. Returns the ledger's id, and the number of its migrations. */
+export async function requireShape(
+  client: PoolClient,
+  where: string,
+  schema: string,
+): Promise<{ readonly id: string; readonly shape: number }> {
+  const shape = await shapeIn(client, where, schema);
+  if (shape === undefined)
+    throw new LedgerError(
+      'missing',
+      `There is no ledger in the schema ${schema} of ${where}.`,
+      'Check the address and the schema of the ledger.',
+    );
+  if (shape < migrations.length)
+    throw new LedgerError(
+      'older',
+      `The ledger in ${where} was written by an older leadsync (schema ${shape}; this version needs schema ${migrations.length}).`,
+      'Only `leadsync run` and `leadsync sync` upgrade a ledger. Start one of them with this version, or use the older leadsync until then.',
+    );
+  return { id: await idIn(client), shape };
 }
 
 /** Whether the schema no longer holds the ledger with this id, because it was removed or another ledger was restored in its place. */

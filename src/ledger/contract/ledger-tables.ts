@@ -15,8 +15,24 @@ export interface Stretch {
   readonly through: readonly Cell[];
 }
 
+/**
+ * Where the tables of a ledger are, as a value that can be sent to another thread or process. A server's address contains a password, so it must be
+ * neither stored nor shown.
+ */
+export type TablesPlace =
+  | { readonly kind: 'file'; readonly file: string }
+  | {
+      readonly kind: 'server';
+      readonly url: string;
+      readonly schema: string;
+      /** The snapshot to read, which exists as long as the `LedgerTables` that began it is open. Absent: the present state. */
+      readonly snapshot?: string | undefined;
+    };
+
 /** Reads whole tables of a ledger for exports. Every method may fail with a `LedgerError`. */
 export interface LedgerTables {
+  /** The place from which other threads read the same tables, in the same state if they are on a server. */
+  readonly shared: TablesPlace;
   /**
    * Yields the rows of a relation in parts that fit in memory. With `since`, leaves out rows that were neither added nor changed from then
    * on, if the relation records this. Without `stretch`, reads the whole relation.

@@ -1,19 +1,15 @@
 import Database from 'better-sqlite3';
-import { extractionOf } from '../../catalog/extraction.ts';
+import { extractionOf, sinceOn } from '../../catalog/extraction.ts';
 import type { Relation } from '../../catalog/relation.ts';
 import { toReadingError } from '../contract/ledger-error.ts';
-import type { Cell, LedgerTables, Rows, Stretch } from '../contract/ledger-tables.ts';
+import type { Cell, LedgerTables, Rows, Stretch, TablesPlace } from '../contract/ledger-tables.ts';
 import { requireFile } from '../database/ledger-file.ts';
+import { type ClockStep, reachedBackBy } from '../rules/extraction/clock-steps.ts';
+import { inParts, Part } from '../rules/extraction/parts.ts';
 import { requireCurrentSchema } from '../schema/upgrading.ts';
 import { leadRows } from '../schema/views.ts';
 import { completing } from './lead-cells.ts';
 
-/**
- * A part ends when it reaches this number of cells or this number of UTF-16 units of text. Both limit memory. In Parquet, a part is a row
- * group, and small row groups are slow to read.
- */
-const PART_CELLS = 80_000;
-const PART_TEXT = 4_000_000;
 /**
  * The length of a stretch: in rows for relations with JSON, in cells for others. It is about the length of a part, because each thread
  * reads one stretch.
@@ -22,18 +18,8 @@ const [LARGE_ROWS, STRETCH_CELLS] = [2_000, 40_000];
 /** Maximum wait for a lock of another process, in ms. */
 const BUSY_MS = 5_000;
 
-/**
- * The steps by which the clock was set back, latest first. Each step moves the earliest timestamp to consider further back, so earlier steps
- * may also have to be considered.
- */
+/** The steps by which the clock was set back, latest first. */
 const CLOCK_STEPS = 'SELECT from_at, to_at FROM _clock_set_back ORDER BY from_at DESC';
-/** Maximum time from a step of the clock until the step is recorded, in ms. */
-const STEP_NOTED_MS = 86_400_000;
-/**
- * Maximum time by which the timestamps of rows written between the step and its recording may precede `to_at`, in ms. The daemon detects a
- * step within a second or two.
- */
-const STEP_MARGIN_MS = 60_000;
 
 /** The view `leads`, and the view that has a subset of its columns. */
 const LIKE_LEADS: readonly string[] = ['leads', 'v_leads'];
@@ -46,11 +32,13 @@ const WHOLE: Stretch = { after: [], through: [] };
  * @throws LedgerError
  */
 export class LedgerExtract implements LedgerTables {
+  readonly shared: TablesPlace;
   readonly #db: Database.Database;
   readonly #file: string;
 
   constructor(file: string) {
     requireFile(file);
+    this.shared = { kind: 'file', file };
     this.#file = file;
     this.#db = open(file);
   }
@@ -82,11 +70,7 @@ export class LedgerExtract implements LedgerTables {
 
   async reachedBack(since: Date): Promise<Date> {
     try {
-      const steps = this.#db.prepare<[], { from_at: number; to_at: number }>(CLOCK_STEPS).all();
-      let earliest = since.getTime();
-      for (const { from_at, to_at } of steps)
-        if (from_at >= earliest - STEP_NOTED_MS) earliest = Math.min(earliest, to_at - STEP_MARGIN_MS);
-      return new Date(earliest);
+      return reachedBackBy(this.#db.prepare<[], ClockStep>(CLOCK_STEPS).all(), since);
     } catch (error) {
       throw toReadingError(error, this.#file);
     }
@@ -186,18 +170,6 @@ function open(file: string): Database.Database {
   }
 }
 
-/** Yields rows in parts that fit in memory. Does not read ahead, because a single row may be as large as a part. */
-export function* inParts(found: Iterable<Rows[number]>): Generator<Rows> {
-  let part = new Part();
-  for (const row of found) {
-    part.add(row);
-    if (!part.isFull) continue;
-    yield part.rows;
-    part = new Part();
-  }
-  if (part.rows.length > 0) yield part.rows;
-}
-
 /** Like `inParts`, but keeps rows with equal keys in the same part. */
 function* inPartsWithTies(found: Iterable<Rows[number]>, order: readonly number[]): Generator<Rows> {
   let part = new Part();
@@ -209,22 +181,6 @@ function* inPartsWithTies(found: Iterable<Rows[number]>, order: readonly number[
     part.add(row);
   }
   if (part.rows.length > 0) yield part.rows;
-}
-
-class Part {
-  readonly rows: Rows[number][] = [];
-  #cells = 0;
-  #text = 0;
-
-  get isFull(): boolean {
-    return this.#cells >= PART_CELLS || this.#text >= PART_TEXT;
-  }
-
-  add(row: Rows[number]): void {
-    this.rows.push(row);
-    this.#cells += row.length;
-    for (const cell of row) if (typeof cell === 'string') this.#text += cell.length;
-  }
 }
 
 /** Returns the first item, and ends the iteration, which ends the transaction. */
@@ -240,13 +196,15 @@ function selectOf(
   { after, through }: Stretch,
   from = name,
 ): string {
-  const { order, since: isNew } = extractionOf(name);
+  const extraction = extractionOf(name);
+  const { order } = extraction;
+  const isNew = since ? sinceOn('sqlite', extraction) : undefined;
   const key = `(${order.join(', ')})`;
   const named = (prefix: string) => `(${order.map((_, at) => `:${prefix}${at}`).join(', ')})`;
   const conditions = [
     ...(after.length > 0 ? [`${key} > ${named('after')}`] : []),
     ...(through.length > 0 ? [`${key} <= ${named('through')}`] : []),
-    ...(since && isNew !== undefined ? [isNew] : []),
+    ...(isNew === undefined ? [] : [isNew]),
   ];
   const where = conditions.length === 0 ? '' : ` WHERE ${conditions.join(' AND ')}`;
   const sorted = order.length === 0 ? '' : ` ORDER BY ${order.join(', ')}`;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { HeldLedger } from '../../ledger/contract/held-ledger.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
+import type { TablesPlace } from '../../ledger/contract/ledger-tables.ts';
 import { inspectFile, isBlank, ledgerSize } from '../../ledger/database/inspect-file.ts';
 import { QueryThread } from '../../ledger/queries/start-query-thread.ts';
 import { openLedger } from '../../ledger/sqlite-ledger.ts';
@@ -24,12 +25,14 @@ export const LEFT_BEHIND: readonly string[] = ['processes', 'alerts.json', 'audi
 export class FilePlace implements LedgerPlace {
   readonly where: string;
   readonly file: string;
+  readonly tables: TablesPlace;
   readonly whenReplaced =
     'Put the same file back, then start leadsync again. To use a backup instead, restore it with `leadsync restore`. If you copy a file there yourself, first remove ledger.db-wal and ledger.db-shm, which belong to the previous ledger and would damage another one.';
 
   constructor(dataDir: string) {
     this.where = dataDir;
     this.file = ledgerFile(dataDir);
+    this.tables = { kind: 'file', file: this.file };
   }
 
   async isMissing(): Promise<boolean> {

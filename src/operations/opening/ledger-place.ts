@@ -2,6 +2,7 @@ import type { Judge } from '../../leads/judgement.ts';
 import type { HeldLedger, HoldOptions } from '../../ledger/contract/held-ledger.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
+import type { TablesPlace } from '../../ledger/contract/ledger-tables.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 
 /** Options for opening a ledger, whatever its engine. */
@@ -21,6 +22,8 @@ export interface LedgerPlace {
   readonly where: string;
   /** The file of a ledger whose calls block the thread that makes them; undefined if calls only wait for a server. */
   readonly file: string | undefined;
+  /** Where exports read the tables of the ledger. */
+  readonly tables: TablesPlace;
   /** The next step when the ledger was removed or replaced while leadsync was running, as sentences. */
   readonly whenReplaced: string;
   /** Whether there is no ledger yet. @throws LedgerError if that cannot be found out, or if something else is in its place */

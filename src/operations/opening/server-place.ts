@@ -5,6 +5,7 @@ import type { LedgerServer } from '../../config/contract/config.ts';
 import type { HeldLedger, HoldOptions } from '../../ledger/contract/held-ledger.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
+import type { TablesPlace } from '../../ledger/contract/ledger-tables.ts';
 import { printLength } from '../../platform/text/human-readable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { LEFT_BEHIND } from './file-place.ts';
@@ -20,6 +21,7 @@ const ROUND_TRIP_MS = 5;
 export class ServerPlace implements LedgerPlace {
   readonly where: string;
   readonly file = undefined;
+  readonly tables: TablesPlace;
   readonly whenReplaced =
     'Put the same schema back, then start leadsync again. If the ledger that is there now is the right one, just start leadsync again.';
   readonly #server: LedgerServer;
@@ -28,6 +30,7 @@ export class ServerPlace implements LedgerPlace {
   constructor(server: LedgerServer, dataDir: string) {
     const { host, pathname } = new URL(server.url.reveal());
     this.where = `the schema ${server.schema} of PostgreSQL at ${host}${pathname}`;
+    this.tables = { kind: 'server', url: server.url.reveal(), schema: server.schema };
     this.#server = server;
     this.#dataDir = dataDir;
   }
