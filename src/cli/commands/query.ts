@@ -2,12 +2,14 @@ import { text as readAll } from 'node:stream/consumers';
 import { InvalidArgumentError, Option } from 'commander';
 import { queries, relations } from '../../catalog/documented.ts';
 import type { Query } from '../../catalog/query.ts';
+import { ledgerPlaceOf } from '../../operations/opening/configured-ledger.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';
 import { size } from '../../platform/options/option-types.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { didYouMean } from '../../platform/text/suggest.ts';
 import { FORMATS, type Format } from '../query/query-output.ts';
 import { noteOnNumbers, readValues } from '../query/query-values.ts';
+import { runOnServer } from '../query/run-on-server.ts';
 import { runQuery } from '../query/start-query-process.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
@@ -42,7 +44,7 @@ export const command = defineCommand<Options>({
     'leadsync query --format jsonl - < question.sql',
   ],
   notes:
-    'The ledger is SQLite, opened read-only; docs/store.md describes its tables and views. The result may be personal data. ' +
+    'A query can only read the ledger; docs/store.md describes its tables and views. The result may be personal data. ' +
     'Text that looks like a number, such as a telephone number, needs quotes: --set "phone=\'61412345678\'".',
   declare: (command) => {
     command
@@ -90,7 +92,7 @@ export const command = defineCommand<Options>({
     const values = readValues(set ?? [], query, surroundings.clock.now());
     const { sql } = query;
     const config = readableConfigOf(options, surroundings);
-    const file = ledgerFile(config.dataDir);
+    const { runSql } = ledgerPlaceOf(config);
     const { stdout, stderr } = surroundings;
     const terminal = stdout.isTTY === true;
     const format = options.format ?? (terminal ? 'table' : 'csv');
@@ -99,13 +101,15 @@ export const command = defineCommand<Options>({
     await recordAction(config, surroundings, 'query', {
       query: query.name === undefined ? 'SQL' : `@${query.name}`,
     });
-    const { rows, more } = await runQuery(
-      { file, sql, values, output, maxBytes: options.memory },
-      options.timeout * 1_000,
-      surroundings,
-    );
+    const asks = { sql, values, output, maxBytes: options.memory };
+    const timeoutMs = options.timeout * 1_000;
+    const { rows, more } = runSql
+      ? await runOnServer(runSql, { ...asks, timeoutMs }, surroundings)
+      : await runQuery({ ...asks, file: ledgerFile(config.dataDir) }, timeoutMs, surroundings);
     if (more) stderr.write(`These are the first ${rows} rows; there are more: raise --limit to show them.\n`);
-    if (rows === 0) stderr.write(`No rows.\n${query.parameters === undefined ? noteOnNumbers(values) : ''}`);
+    // A server compares a value as its column requires.
+    const isUnsure = query.parameters === undefined && !runSql;
+    if (rows === 0) stderr.write(`No rows.\n${isUnsure ? noteOnNumbers(values) : ''}`);
     return ExitCode.done;
   },
 });

@@ -19,24 +19,42 @@ export interface OutputOptions {
   readonly terminal: boolean;
 }
 
-/** Writes a result. Returns the number of written rows, and whether there are more. */
-export function writeAnswer(
+/** How much of a result was written. */
+export interface Written {
+  readonly rows: number;
+  /** Whether the result has more rows. */
+  readonly more: boolean;
+}
+
+/** Writes text. Returns false if the reader closed the output. */
+export type Write = (text: string) => boolean | Promise<boolean>;
+
+const FLUSH_CHARACTERS = 64 * 1024;
+
+/** Writes a result. Returns undefined if the reader closed the output. @throws QueryRefused, and whatever the rows throw */
+export async function writeAnswer(
   { columns, rows }: QueryResult,
   options: OutputOptions,
-  write: (text: string) => void,
-): { rows: number; more: boolean } {
-  const writer = writers[options.format](columns, options, write);
-  let written = 0;
-  for (const row of rows) {
-    if (written === options.limit) {
-      writer.end();
-      return { rows: written, more: true };
-    }
+  write: Write,
+): Promise<Written | undefined> {
+  let [waiting, written, more] = ['', 0, false];
+  const writer = writers[options.format](columns, options, (text) => {
+    waiting += text;
+  });
+  const flush = () => {
+    const text = waiting;
+    waiting = '';
+    return text === '' || write(text);
+  };
+  for await (const row of rows) {
+    more = written === options.limit;
+    if (more) break;
     writer.row(row);
     written += 1;
+    if (waiting.length > FLUSH_CHARACTERS && !(await flush())) return undefined;
   }
   writer.end();
-  return { rows: written, more: false };
+  return (await flush()) ? { rows: written, more } : undefined;
 }
 
 interface Writer {

@@ -59,11 +59,22 @@ export type QueryValue = string | bigint | number;
 /** Values by parameter name. */
 export type QueryValues = Readonly<Record<string, QueryValue>>;
 
+/** A query that a person typed. */
+export interface TypedQuery {
+  readonly sql: string;
+  /** The values of the parameters `:name`. */
+  readonly values: QueryValues;
+  readonly timeoutMs: number;
+}
+
 /** The result of a query. The rows are read as the caller iterates over them. */
 export interface QueryResult {
   readonly columns: readonly string[];
-  readonly rows: IterableIterator<readonly Cell[]>;
+  readonly rows: Iterable<readonly Cell[]> | AsyncIterable<readonly Cell[]>;
 }
+
+/** Runs a query that a person typed, and passes the result to `use`. @throws QueryRefused, LedgerError */
+export type RunSql = (query: TypedQuery, use: (result: QueryResult) => Promise<void>) => Promise<void>;
 
 /** The query cannot be run. The message may repeat the SQL of the query, but contains no data from the ledger. */
 export class QueryRefused extends Error {

@@ -14,12 +14,12 @@ const QUERY = /^(\s|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/|\()*(SELECT|WITH|VALUES|EXPL
  * Runs one query on a ledger over a read-only connection, and passes the result to `use`. Blocks while SQLite searches for the next row, so it must
  * run in a separate process, which can be killed. @throws QueryRefused, LedgerError
  */
-export function runSql(
+export async function runSql(
   file: string,
   sql: string,
   values: QueryValues,
-  use: (answer: QueryResult) => void,
-): void {
+  use: (answer: QueryResult) => Promise<void>,
+): Promise<void> {
   requireFile(file);
   let db: Database.Database | undefined;
   try {
@@ -29,7 +29,7 @@ export function runSql(
     requireCurrentSchema(db);
     const answer = prepare(db, sql, values);
     try {
-      use(answer);
+      await use(answer);
     } finally {
       answer.rows.return?.(); // the connection cannot be closed while rows are still to be read
     }
@@ -40,7 +40,7 @@ export function runSql(
   }
 }
 
-function prepare(db: Database.Database, sql: string, values: QueryValues): QueryResult {
+function prepare(db: Database.Database, sql: string, values: QueryValues) {
   if (!QUERY.test(sql))
     throw new QueryRefused('This is not a query. A query begins with SELECT, WITH, VALUES or EXPLAIN.');
   const statement = db.prepare<[QueryValues], Cell[]>(sql);

@@ -26,6 +26,7 @@ export class FilePlace implements LedgerPlace {
   readonly where: string;
   readonly file: string;
   readonly tables: TablesPlace;
+  readonly runSql = undefined;
   readonly whenReplaced =
     'Put the same file back, then start leadsync again. To use a backup instead, restore it with `leadsync restore`. If you copy a file there yourself, first remove ledger.db-wal and ledger.db-shm, which belong to the previous ledger and would damage another one.';
 

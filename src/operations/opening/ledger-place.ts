@@ -2,7 +2,7 @@ import type { Judge } from '../../leads/judgement.ts';
 import type { HeldLedger, HoldOptions } from '../../ledger/contract/held-ledger.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
-import type { TablesPlace } from '../../ledger/contract/ledger-tables.ts';
+import type { RunSql, TablesPlace } from '../../ledger/contract/ledger-tables.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 
 /** Options for opening a ledger, whatever its engine. */
@@ -24,6 +24,8 @@ export interface LedgerPlace {
   readonly file: string | undefined;
   /** Where exports read the tables of the ledger. */
   readonly tables: TablesPlace;
+  /** Runs a query that a person typed; undefined if the ledger is in `file`, where a query needs a process of its own. */
+  readonly runSql: RunSql | undefined;
   /** The next step when the ledger was removed or replaced while leadsync was running, as sentences. */
   readonly whenReplaced: string;
   /** Whether there is no ledger yet. @throws LedgerError if that cannot be found out, or if something else is in its place */

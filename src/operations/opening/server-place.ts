@@ -5,7 +5,7 @@ import type { LedgerServer } from '../../config/contract/config.ts';
 import type { HeldLedger, HoldOptions } from '../../ledger/contract/held-ledger.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
-import type { TablesPlace } from '../../ledger/contract/ledger-tables.ts';
+import type { RunSql, TablesPlace } from '../../ledger/contract/ledger-tables.ts';
 import { printLength } from '../../platform/text/human-readable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { LEFT_BEHIND } from './file-place.ts';
@@ -82,6 +82,11 @@ export class ServerPlace implements LedgerPlace {
   setAside(): readonly string[] {
     return [];
   }
+
+  readonly runSql: RunSql = async (query, use) => {
+    const { runSql } = await import('../../ledger-postgres/run-sql.ts');
+    await runSql(this.#place(), query, use);
+  };
 
   async open(options: OpenOptions): Promise<Ledger> {
     const { openPostgresLedger } = await import('../../ledger-postgres/postgres-ledger.ts');
