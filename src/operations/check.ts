@@ -185,7 +185,7 @@ async function checkSink(
   signal: AbortSignal,
 ): Promise<string> {
   const { name, type, options, batch, mapping } = sinkConfig;
-  const sink = openSink(sinkConfig, clock);
+  const sink = await openSink(sinkConfig, clock);
   try {
     await sink.check(signal, columnsOfDefinition(mapping, config.clientKey));
     const cost = type.leadCost?.(options, batch.max);

@@ -52,7 +52,7 @@ async function withSink<Result>(
 ): Promise<Result> {
   const config = sinks.find((one) => one.name === name);
   if (!config) throw new Error('there is no such sink');
-  const sink = openSink(config, clock);
+  const sink = await openSink(config, clock);
   try {
     return await use(sink);
   } finally {

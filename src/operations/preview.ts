@@ -36,7 +36,7 @@ export async function preview(
     ? await map(delivery, ofSink)
     : { mapped: delivery, columns: undefined };
   if (!('raw' in mapped)) return { withheld: mapped.reason };
-  const sink = openSink(config, clock, () => publicUrl);
+  const sink = await openSink(config, clock, () => publicUrl);
   try {
     // There is no batch yet, so this id stands in for a real one.
     const batch = { id: 'preview', sink: config.name, createdAt: clock.now(), columns, deliveries: [mapped] };

@@ -25,7 +25,7 @@ export async function testSink(
 ): Promise<SinkTestResult> {
   const config = sinks.find((sink) => sink.name === name);
   if (!config) throw new Error('there is no such sink');
-  const sink = openSink(config, clock, () => publicUrl);
+  const sink = await openSink(config, clock, () => publicUrl);
   const startMs = clock.monotonicMs();
   try {
     const batch = mapTest(testBatch(name, clock.now()), config, clientKey);

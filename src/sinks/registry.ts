@@ -1,16 +1,16 @@
-import { csv } from './csv/csv.ts';
-import { email } from './email/email.ts';
-import { exec } from './exec/exec.ts';
-import { hubspot } from './hubspot/hubspot.ts';
-import { kafka } from './kafka/kafka.ts';
-import { mysql } from './mysql/mysql.ts';
-import { parquet } from './parquet/parquet.ts';
-import { pipedrive } from './pipedrive/pipedrive.ts';
-import { postgres } from './postgres/postgres.ts';
-import { salesforce } from './salesforce/salesforce.ts';
+import { csv } from './csv/csv-type.ts';
+import { email } from './email/email-type.ts';
+import { exec } from './exec/exec-type.ts';
+import { hubspot } from './hubspot/hubspot-type.ts';
+import { kafka } from './kafka/kafka-type.ts';
+import { mysql } from './mysql/mysql-type.ts';
+import { parquet } from './parquet/parquet-type.ts';
+import { pipedrive } from './pipedrive/pipedrive-type.ts';
+import { postgres } from './postgres/postgres-type.ts';
+import { salesforce } from './salesforce/salesforce-type.ts';
 import type { SinkType } from './sink-type.ts';
-import { slack } from './slack/slack.ts';
-import { webhook } from './webhook/webhook.ts';
+import { slack } from './slack/slack-type.ts';
+import { webhook } from './webhook/webhook-type.ts';
 
 /** Every type of sink. A new type needs an import and an entry here. */
 export const sinkTypes: readonly SinkType[] = [

@@ -85,7 +85,13 @@ export interface OptionFault {
   readonly hint: string;
 }
 
-/** A type of sink: its name in YAML, its options and its constructor. */
+/** Opens a sink of a type, without connecting to its destination. */
+export type OpenFunction<Options extends z.ZodObject = z.ZodObject> = (
+  options: z.output<Options>,
+  parts: SinkParts,
+) => Sink;
+
+/** A type of sink: its name in YAML, its options, and how to open one. */
 export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
   readonly type: string;
   /** One sentence for the option reference. */
@@ -134,7 +140,8 @@ export interface SinkType<Options extends z.ZodObject = z.ZodObject> {
   /** Returns the defaults that differ for a sink with these options, which are as written in the configuration and not validated. */
   defaultsFor?(written: Readonly<Record<string, unknown>>): Partial<SinkDefaults>;
   readonly setup: SinkSetup;
-  open(options: z.output<Options>, parts: SinkParts): Sink;
+  /** Loads the code that only deliveries and questions to the destination need, and returns the function that opens a sink. */
+  load(): Promise<OpenFunction<Options>>;
 }
 
 /** Returns the defaults of a sink with these options, which are as written in the configuration and not validated. */
@@ -146,7 +153,7 @@ export function defaultsOf(
   return { ...defaults, ...defaultsFor?.(written as Readonly<Record<string, unknown>>) };
 }
 
-/** Returns `type`. Infers the type of the options from their schema, so that `open` and `warnings` are typed. */
+/** Returns `type`. Infers the type of the options from their schema, so that `load` and `warnings` are typed. */
 export function defineSink<Options extends z.ZodObject>(type: SinkType<Options>): SinkType<Options> {
   return type;
 }

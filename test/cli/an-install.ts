@@ -187,7 +187,7 @@ export async function deliverBySink(install: Install, ledger: Ledger, name: stri
   const { sinks } = loadConfig(install.configFile, { sinkTypes, env: {} });
   const config = sinks.find((sink) => sink.name === name);
   if (!config) throw new Error(`there is no sink ${name}`);
-  const sink = openSink(config, install.clock);
+  const sink = await openSink(config, install.clock);
   const request = { sink: name, window: 1, max: 1_000, waitMs: 0, leaseMs: LEASE_MS };
   for (const ref of (await ledger.claim(request)).refs) {
     const batch = (await ledger.begin(ref, LEASE_MS))?.batch;

@@ -168,7 +168,7 @@ describe('an option of a future sink', () => {
   const setup = { option: 'door', question: '', standard: '', entry: () => '' };
   const checked = () => '';
   const types = [
-    { type: 'castle', summary: '', options, checked, defaults, setup, open: () => expect.fail() },
+    { type: 'castle', summary: '', options, checked, defaults, setup, load: () => expect.fail() },
   ];
   const castle = (more: string) => `${SOURCE}sinks:\n  c:\n    type: castle\n    ${more}\n`;
 

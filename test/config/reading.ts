@@ -39,8 +39,8 @@ const pigeon = defineSink({
     standard: './loft',
     entry: (loft) => `  birds: { type: pigeon, loft: ${loft} }\n`,
   },
-  open: () => {
-    throw new Error('validation opens nothing');
+  load: () => {
+    throw new Error('validation loads nothing');
   },
 });
 

@@ -8,7 +8,8 @@ import { copyAll } from '../../src/daemon/joints/mirror-ledger.ts';
 import type { MirroredLedger } from '../../src/ledger/contract/mirrored-ledger.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import type { Mirror } from '../../src/sinks/mirror.ts';
-import { postgres } from '../../src/sinks/postgres/postgres.ts';
+import { PostgresSink } from '../../src/sinks/postgres/postgres.ts';
+import { postgres } from '../../src/sinks/postgres/postgres-type.ts';
 import { someParts } from '../sinks/some-parts.ts';
 import { readOrExit } from '../support/program/command-line.ts';
 import { openRunFolder } from '../support/program/run-folder.ts';
@@ -44,7 +45,7 @@ await runTool(async (opened) => {
   const file = join(folder.path, 'ledger.db');
   const sink = await opened.add(
     () =>
-      postgres.open(
+      new PostgresSink(
         postgres.options.parse({ url: server.url, schema: SCHEMA }),
         someParts({ timeoutMs: 60_000 }),
       ),

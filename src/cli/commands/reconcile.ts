@@ -38,7 +38,7 @@ export const command = defineCommand<Options>({
     requireSink(options.sink, config);
     const configured = sinks.find(({ name }) => name === options.sink) as (typeof sinks)[number];
     const { clock, stdout } = surroundings;
-    const sink = openSink(configured, clock);
+    const sink = await openSink(configured, clock);
     const stop = listenForStop(() => process.exit(ExitCode.notDone));
     try {
       const held = sink.storedLeads?.(stop.signal);

@@ -87,6 +87,7 @@ export class Installation {
   /** Starts the sinks and sources of the current configuration. */
   async start(): Promise<void> {
     const { current, carrier, role } = this.#parts;
+    await this.#parts.openSinks.load(current.config.sinks);
     await carrier.serve(enabledSinks(current.config));
     this.#startSinks();
     if (role.kind === 'worker') return;
@@ -108,6 +109,8 @@ export class Installation {
     const changes = compareConfigs(current.config, next);
     const config = withoutRestart(current.config, next);
     const plan = await this.plan(config, changes);
+    // If another version has replaced the program on disk, this fails before anything has changed.
+    await this.#parts.openSinks.load(config.sinks);
     await this.declare(config);
     current.config = config;
     telemetry.rename(namesOf(config, this.#parts.role));

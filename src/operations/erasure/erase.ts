@@ -95,7 +95,7 @@ async function askSinks(
 ): Promise<{ held: readonly Person[]; unasked: readonly string[] }> {
   const [held, unasked]: [Person[], string[]] = [[], []];
   for (const config of sinks) {
-    const sink = openSink(config, clock);
+    const sink = await openSink(config, clock);
     try {
       held.push((await sink.findPerson?.(subject, signal)) ?? NO_LEADS);
     } catch (error) {
@@ -206,7 +206,7 @@ async function eraseFromSink(
   person: Person,
   parts: EraseParts,
 ): Promise<PlaceReport | undefined> {
-  const sink = openSink(config, parts.clock);
+  const sink = await openSink(config, parts.clock);
   try {
     const reached = await eraseAt(sink, config, person, parts);
     return reached && { ...placeOf(config), ...reached };

@@ -60,7 +60,7 @@ async function heldBy(
   sources: ReadonlySet<string>,
   { clock, signal, onAnswer }: { clock: Clock; signal: AbortSignal; onAnswer: () => void },
 ): Promise<string | undefined> {
-  const sink = openSink(config, clock);
+  const sink = await openSink(config, clock);
   try {
     for await (const { source, leadId, file } of sink.storedLeads?.(signal) ?? []) {
       onAnswer();

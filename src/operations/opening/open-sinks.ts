@@ -2,6 +2,7 @@ import type { SinkConfig } from '../../config/contract/config.ts';
 import { userAgent } from '../../platform/process/version.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Sink } from '../../sinks/sink.ts';
+import type { OpenFunction, SinkParts, SinkType } from '../../sinks/sink-type.ts';
 
 /** Time that an attempt may take beyond the timeouts of its calls, in ms. */
 const OVERHEAD_MS = 5_000;
@@ -24,8 +25,18 @@ export interface OpenSink {
 export type PublicUrl = () => string | undefined;
 
 /** Opens a configured sink without connecting to its destination. Without `publicUrl`, messages have no link to the page of their lead. */
-export function openSink(sink: SinkConfig, clock: Clock, publicUrl: PublicUrl = () => undefined): Sink {
-  return sink.type.open(sink.options, {
+export async function openSink(
+  sink: SinkConfig,
+  clock: Clock,
+  publicUrl: PublicUrl = () => undefined,
+): Promise<Sink> {
+  const open = await sink.type.load();
+  return open(sink.options, partsOf(sink, clock, publicUrl));
+}
+
+/** Returns what leadsync passes to a sink in addition to its options. */
+function partsOf(sink: SinkConfig, clock: Clock, publicUrl: PublicUrl): SinkParts {
+  return {
     name: sink.name,
     clock,
     concurrency: sink.concurrency,
@@ -36,7 +47,7 @@ export function openSink(sink: SinkConfig, clock: Clock, publicUrl: PublicUrl = 
       const origin = publicUrl();
       return origin === undefined ? undefined : `${origin}/leads/${encodeURIComponent(source)}/${leadId}`;
     },
-  });
+  };
 }
 
 /** Returns why a sink does not accept `erased` events, as sentences; undefined if it does. */
@@ -65,6 +76,8 @@ interface Entry extends OpenSink {
 export class OpenSinks {
   readonly #clock: Clock;
   readonly #publicUrl: PublicUrl;
+  /** How to open sinks of the types that `load` has loaded. */
+  readonly #openers = new Map<SinkType, OpenFunction>();
   readonly #entries = new Map<string, Entry>();
   /** Retired sinks with attempts in progress, by name. */
   readonly #retiring = new Map<string, Set<Entry>>();
@@ -74,11 +87,18 @@ export class OpenSinks {
     this.#publicUrl = publicUrl;
   }
 
-  /** Opens a sink. */
+  /** Loads the code of these sinks, so that `open` can open them. */
+  async load(sinks: readonly SinkConfig[]): Promise<void> {
+    await Promise.all(sinks.map(async ({ type }) => this.#openers.set(type, await type.load())));
+  }
+
+  /** Opens a sink. @throws Error if `load` has not loaded its code */
   open(config: SinkConfig): OpenSink {
+    const open = this.#openers.get(config.type);
+    if (!open) throw new Error(`The code of ${config.type.type} sinks is not loaded.`);
     // A sink may split a batch to find the refused lead, which takes several calls.
     const calls = config.batch.max === 1 ? 1 : 4;
-    const sink = openSink(config, this.#clock, this.#publicUrl);
+    const sink = open(config.options, partsOf(config, this.#clock, this.#publicUrl));
     const budgetMs = calls * config.timeoutMs + OVERHEAD_MS;
     const entry = {
       sink,

@@ -1,69 +1,14 @@
-import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import { neutraliseCell } from '../../platform/text/formula-injection.ts';
 import { printStamp } from '../../platform/text/human-readable.ts';
 import type { Drop } from '../drop/drop.ts';
-import { bucketOptions, placeNames, placeOptions, requireOnePlace } from '../drop/drop-options.ts';
 import { leadsInDrop } from '../drop/leads-in-drop.ts';
-import { openDrop } from '../drop/open-drop.ts';
 import { writeBatch } from '../drop/write-batch.ts';
 import type { AttemptUnderWay, Preview, Sink, StoredLead, TestResult } from '../sink.ts';
-import { defineSink } from '../sink-type.ts';
 import { csvFile } from './csv-file.ts';
+import type { ContentOptions } from './options.ts';
 import { storedFormat } from './stored-leads.ts';
-
-/**
- * The options of a csv sink, without those common to every sink.
- */
-export const csvOptions = z
-  .strictObject({
-    ...placeOptions('The folder to drop files in. leadsync creates it if it is missing.'),
-    formulas: z
-      .enum(['neutralise', 'keep'])
-      .default('neutralise')
-      .describe(
-        'What to do with a cell that a spreadsheet would run as a formula: `neutralise` puts an apostrophe in front, `keep` leaves it unchanged.',
-      ),
-    bom: z
-      .boolean()
-      .default(false)
-      .describe('Whether each file begins with a byte-order mark, by which Excel recognises UTF-8.'),
-    ...bucketOptions,
-  })
-  .superRefine(requireOnePlace);
-
-type ContentOptions = Pick<z.output<typeof csvOptions>, 'formulas' | 'bom'>;
-
-/** Writes one file per batch. leadsync never changes a file, so an erasure does not reach it, but leadsync can read the files back. */
-export const csv = defineSink({
-  type: 'csv',
-  summary: 'Writes leads as CSV files, in a folder or a bucket. Each file is complete the moment it appears.',
-  options: csvOptions,
-  paths: ['directory'],
-  place: placeNames,
-  checked: () => 'Files can be written there.',
-  defaults: {
-    events: ['created'],
-    batchMax: 1000,
-    batchWaitMs: 5 * 60_000,
-    concurrency: 1,
-    timeoutMs: 60_000,
-  },
-  setup: {
-    option: 'directory',
-    question: 'the folder to drop files in',
-    standard: './drop',
-    entry: (
-      directory,
-    ) => `  drop:                              # a complete CSV file when 1000 leads wait or the oldest has waited 5 minutes
-    type: csv
-    directory: ${directory}
-    batch: { max: 1000, wait: 5m }
-`,
-  },
-  open: (options, parts) => new CsvSink(options, openDrop(options, parts)),
-});
 
 /** Writes one file per batch. The batch determines the file name, so a repeat finds the file of the first attempt. */
 export class CsvSink implements Sink {

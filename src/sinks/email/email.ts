@@ -6,67 +6,11 @@ import { openTransport, PROGRAM_MAIL } from '../../platform/mail/smtp.ts';
 import { withinDeadline } from '../../platform/time/deadline.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import { type AttemptUnderWay, type Preview, type Sink, type TestResult, WITHOUT_LEASE } from '../sink.ts';
-import { defineSink, type SinkParts } from '../sink-type.ts';
+import type { SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
-import { readAddresses } from './addresses.ts';
 import { judgeSmtpError } from './judge-error.ts';
 import { type Mail, mailOf, previewHeaders } from './mail.ts';
-import { emailOptions } from './options.ts';
-
-/** Sends one email per lead. A repeat has the same Message-ID, by which many mailboxes drop it; SMTP itself does not recognise repeats. */
-export const email = defineSink({
-  type: 'email',
-  summary: 'Sends leads by email, through an SMTP server.',
-  options: emailOptions,
-  perLead: {
-    to: {
-      means:
-        'The recipients: an expression that gives one or more addresses, as text or as a list, or `{ value: "sales@example.com" }`.',
-      required: true,
-      fault: (constant) =>
-        readAddresses(constant) === undefined
-          ? 'must be one or more email addresses, with commas between them: "a@example.com, b@example.com"'
-          : undefined,
-    },
-    subject: { means: 'The subject. Default: `New lead: ` and the service.' },
-    reply_to: {
-      means: 'The address for replies. Default: that of the client, if it is valid.',
-      fault: (constant) =>
-        readAddresses(constant)?.length === 1
-          ? undefined
-          : 'must be one email address such as sales@example.com',
-    },
-    text: { means: 'The whole text. Default: a line for each field.' },
-    html: {
-      means:
-        'The whole HTML. Put text from the lead into `html(…)`, which escapes it. Default: a table of the fields.',
-    },
-  },
-  checked: ({ server }) =>
-    new URL(server.reveal()).username === ''
-      ? 'Connected to the server; no email was sent.'
-      : 'Logged in to the server; no email was sent.',
-  defaults: {
-    events: ['created'],
-    batchMax: 1,
-    batchWaitMs: 0,
-    concurrency: 2,
-    timeoutMs: 30_000,
-  },
-  setup: {
-    option: 'server',
-    question: 'the URL of the mail server, as a variable',
-    standard: '${SMTP_URL}',
-    entry: (server) => `  mail:                              # an email for each lead
-    type: email
-    server: ${server}
-    from: leads@example.com
-    to: { value: sales@example.com } # or an expression: lookup("owners", lead.service_slug)
-    backfill: false                  # no emails about the leads that were listed before
-`,
-  },
-  open: (options, parts) => new EmailSink(options, parts),
-});
+import type { emailOptions } from './options.ts';
 
 const NO_RECIPIENT: Refused = {
   kind: 'refused',
@@ -74,7 +18,8 @@ const NO_RECIPIENT: Refused = {
   unsent: true,
 };
 
-class EmailSink implements Sink {
+/** Sends each email over a connection of its own. */
+export class EmailSink implements Sink {
   readonly #parts: SinkParts;
   readonly #from: string;
   /** Host and port of the server, as errors and previews name it. */

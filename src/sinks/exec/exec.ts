@@ -6,53 +6,19 @@ import { codeOf } from '../../platform/failures/error-code.ts';
 import { minimalEnvironment } from '../../platform/process/minimal-environment.ts';
 import { printBytes } from '../../platform/text/human-readable.ts';
 import { type AttemptUnderWay, type Preview, type Sink, type TestResult, WITHOUT_LEASE } from '../sink.ts';
-import { defineSink, type SinkParts } from '../sink-type.ts';
+import type { SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { findProgram } from './find-program.ts';
 import { findRefused } from './find-refused.ts';
 import { jsonlProtocol } from './jsonl-protocol.ts';
 import { type FailedRun, judgeRun, notStarted, runUnavailable } from './judge-run.ts';
 import { LoneFailures } from './lone-failures.ts';
-import { type ExecOptions, execOptions, optionFaults, optionWarnings, secretsOf } from './options.ts';
+import { type ExecOptions, secretsOf } from './options.ts';
 import { makePrivateFolder } from './private-folder.ts';
 import type { ProgramProtocol } from './program-protocol.ts';
 import { type Run, runProgram } from './run-program.ts';
 import { singerProtocol } from './singer-protocol.ts';
 import { CONFIG_NAME } from './start-program.ts';
-
-/** Starts a program for each batch. leadsync cannot read back what a program stored, nor delete it. */
-export const exec = defineSink({
-  type: 'exec',
-  summary:
-    'For each batch, starts a program that reads leads from its standard input: as JSON lines, or as a Singer target.',
-  options: execOptions,
-  paths: ['cwd'],
-  faults: optionFaults,
-  warnings: optionWarnings,
-  checked: () => 'The program was found; it was not started.',
-  defaults: {
-    events: ['created'],
-    batchMax: 1000,
-    batchWaitMs: 0,
-    concurrency: 1,
-    timeoutMs: 60_000,
-  },
-  // A target takes a second or two to start, and works in bulk.
-  defaultsFor: ({ speaks }) =>
-    speaks === 'singer' ? { batchMax: 10_000, batchWaitMs: 5 * 60_000, timeoutMs: 5 * 60_000 } : {},
-  setup: {
-    option: 'command',
-    question: 'the program that reads leads as JSON lines',
-    standard: './take-leads',
-    entry: (
-      program,
-    ) => `  program:                           # started for each batch, with one lead per line on its standard input
-    type: exec
-    command: [${program}]
-`,
-  },
-  open: (options, parts) => new ExecSink(options, parts),
-});
 
 /** Maximum time between SIGTERM and SIGKILL for a program that exceeds the timeout, in ms. */
 const MAX_GRACE_MS = 5_000;
@@ -63,7 +29,7 @@ const GOLDEN = 0.618_033_988_75;
 type LeadDeliveries = readonly Delivery[];
 
 /** Starts the program once per batch, and again to find the leads that it does not take. */
-class ExecSink implements Sink {
+export class ExecSink implements Sink {
   readonly #options: ExecOptions;
   readonly #parts: SinkParts;
   readonly #program: string;

@@ -4,7 +4,6 @@ import type { DestinationRecord, Outcome } from '../../leads/outcome.ts';
 import type { Person } from '../../leads/person.ts';
 import type { Quota } from '../../leads/quota.ts';
 import { outcomesInOrder, settleRest } from '../crm/batch-leads.ts';
-import { crmLines } from '../crm/first-entry.ts';
 import { KeyedMutex } from '../crm/keyed-mutex.ts';
 import { keyText } from '../crm/lead-key.ts';
 import { requireFields, requireParts } from '../crm/require-fields.ts';
@@ -21,57 +20,17 @@ import {
   type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
-import { defineSink, type SinkParts } from '../sink-type.ts';
+import type { SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
-import { DAILY_UNIT } from './account-limits.ts';
-import { MAX_INPUTS } from './batch-requests.ts';
 import { type Enquiry, enquiriesOf } from './enquiry.ts';
 import { deleteRecords, eraseRecords, type RecordObject, SINGULAR } from './erase-records.ts';
 import { HubSpotApi, type ObjectName, objectPath, VERSION } from './hubspot-api.ts';
-import { fieldFault, type HubSpotOptions, hubspotOptions, standardFields } from './options.ts';
+import type { HubSpotOptions } from './options.ts';
 import { missingProperties, readFields } from './prepare-account.ts';
 import type { HubSpotRecord } from './read-answer.ts';
 import { storedRecords } from './stored-leads.ts';
 import { contactInputs, writeContacts } from './write-contacts.ts';
 import { deliver, readRecords, recordInputs, VERBS, writeRecords } from './write-records.ts';
-
-/** Delivers each lead to HubSpot as a contact for the person and a deal or lead for the enquiry. */
-export const hubspot = defineSink({
-  type: 'hubspot',
-  summary: 'Creates a deal (or lead) in HubSpot for each lead, and a contact for each new person.',
-  options: hubspotOptions,
-  fieldFault,
-  standardFields,
-  place: ['api_url', 'object'],
-  leadCost: ({ object }, batchMax) => ({
-    unit: DAILY_UNIT,
-    amount: REQUESTS[object],
-    leads: Math.min(batchMax, MAX_INPUTS),
-  }),
-  checked: () => 'The key is valid and the properties exist; nothing was written.',
-  shownByTest: 'whether the key may write',
-  defaults: {
-    events: ['created'], // people edit the records
-    batchMax: 100,
-    batchWaitMs: 0,
-    concurrency: 2, // one writes contacts while the other writes deals
-    timeoutMs: 60_000,
-  },
-  setup: {
-    option: 'token',
-    question: 'the service key of HubSpot, as a variable',
-    standard: '${HUBSPOT_TOKEN}',
-    entry: (
-      token,
-      region,
-    ) => `  crm:                               # a contact and a deal in HubSpot for each lead; first run \`leadsync setup\`
-    type: hubspot
-    token: ${token}
-${crmLines(region)}`,
-    needsSetup: true,
-  },
-  open: (options, parts) => new HubSpotSink(options, parts),
-});
 
 /** HubSpot's ids of object types, as they appear in the addresses of records. */
 const TYPE_IDS: Readonly<Record<ObjectName, string>> = { contacts: '0-1', deals: '0-3', leads: '0-136' };
@@ -81,16 +40,14 @@ const OBJECTS: Readonly<Record<HubSpotOptions['object'], RecordObject | undefine
   none: undefined,
 };
 
-/** Number of requests for a batch of new leads: to read and create contacts and deals, and to link them. A lead is created together with its link. */
-const REQUESTS: Readonly<Record<HubSpotOptions['object'], number>> = { deal: 5, lead: 4, none: 2 };
-
 /** Where the records of an account are shown. */
 interface Account {
   readonly portalId: string;
   readonly domain: string;
 }
 
-class HubSpotSink implements Sink {
+/** Writes the contacts of a batch first, and then the deals or leads that it links to them. */
+export class HubSpotSink implements Sink {
   readonly #options: HubSpotOptions;
   readonly #parts: SinkParts;
   readonly #api: HubSpotApi;

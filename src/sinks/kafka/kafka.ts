@@ -4,47 +4,11 @@ import type { Outcome, Refused } from '../../leads/outcome.ts';
 import { OnDemand } from '../../platform/process/lazy-resource.ts';
 import type { EventKind } from '../lead-event.ts';
 import { type AttemptUnderWay, type Preview, type Sink, type TestResult, WITHOUT_LEASE } from '../sink.ts';
-import { defineSink, type SinkParts } from '../sink-type.ts';
+import type { SinkParts } from '../sink-type.ts';
 import type { Cluster } from './cluster.ts';
-import { isTopic, type KafkaOptions, kafkaOptions, optionFaults, optionWarnings } from './options.ts';
+import { isTopic, type KafkaOptions } from './options.ts';
 import { recordOf } from './record.ts';
 import type { Item } from './write-records.ts';
-
-/** Writes one record per lead. Kafka does not recognise repeats from another process; consumers recognise them by the header `webhook-id`. */
-export const kafka = defineSink({
-  type: 'kafka',
-  summary: 'Writes leads as records to a Kafka topic, in order for each lead.',
-  options: kafkaOptions,
-  perLead: {
-    topic_by: {
-      means:
-        'An expression for the topic of each lead: `"leads." + lead.service_slug`. A lead for which the expression has no value goes to `topic`, and so does every `erased` event.',
-      fault: () => 'must be an expression; the name of one topic goes into `topic`',
-    },
-  },
-  place: ['brokers', 'topic'],
-  faults: optionFaults,
-  warnings: optionWarnings,
-  checked: () => 'The topic accepts records; none was written.',
-  defaults: {
-    events: ['created', 'erased'],
-    batchMax: 500,
-    batchWaitMs: 0,
-    concurrency: 4,
-    timeoutMs: 15_000,
-  },
-  setup: {
-    option: 'brokers',
-    question: 'the Kafka brokers, separated by commas',
-    standard: 'localhost:9092',
-    entry: (brokers) => `  stream:                            # a record for each lead in a Kafka topic
-    type: kafka
-    brokers: ${brokers}
-    topic: leads
-`,
-  },
-  open: (options, parts) => new KafkaSink(options, parts),
-});
 
 const NO_TOPIC: Refused = {
   kind: 'refused',
@@ -52,7 +16,8 @@ const NO_TOPIC: Refused = {
   unsent: true,
 };
 
-class KafkaSink implements Sink {
+/** Writes the records of a batch together. Connects at the first use. */
+export class KafkaSink implements Sink {
   readonly #options: KafkaOptions;
   readonly #parts: SinkParts;
   readonly #cluster: OnDemand<Cluster>;

@@ -1,9 +1,8 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import type { LeadKey, Person, Subject } from '../../leads/person.ts';
-import { secret } from '../../platform/options/option-types.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import type { DestinationField, MissingPart } from '../destination-parts.ts';
 import {
@@ -14,7 +13,7 @@ import {
   type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
-import { defineSink, type SinkParts } from '../sink-type.ts';
+import type { SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { DoesNotFit } from '../table/field-cells.ts';
 import { partsOf } from '../table/split-for-statements.ts';
@@ -22,69 +21,17 @@ import { type FieldColumns, fieldsOf, fieldsOfColumns } from '../table/table-fie
 import { type Address, readAddress } from './connection/address.ts';
 import { Database } from './connection/database.ts';
 import { eraseLeads } from './leads/erase.ts';
-import { checkColumns, columnsOfLeads, fieldFault } from './leads/field-columns.ts';
+import { checkColumns, columnsOfLeads } from './leads/field-columns.ts';
 import { type LeadValues, valuesOf } from './leads/lead-values.ts';
 import { findPersonAfter, storedLeadsAfter } from './leads/read-leads.ts';
 import { upsert } from './leads/upsert.ts';
+import type { mysqlOptions } from './options.ts';
 import { Preparation } from './preparation.ts';
 import { type OwnTables, ownTables } from './schema/own-tables.ts';
 import { missingTables, tryRights } from './schema/tables.ts';
 
-const mysqlOptions = z.strictObject({
-  url: secret()
-    .superRefine((url, context) => {
-      const address = readAddress(url.reveal());
-      if (typeof address === 'string') context.addIssue({ code: 'custom', message: address });
-    })
-    .describe(
-      'The address of the database: `mysql://user:password@host:3306/database`. Append `?sslmode=verify-full` for TLS, `?socket=/run/mysqld/mysqld.sock` for a socket.',
-    ),
-  prefix: z
-    .string()
-    .regex(/^[A-Za-z0-9_]{0,40}$/, 'must have up to 40 letters, digits or _')
-    .default('')
-    .describe(
-      'Prefix for the names of the tables `leads` and `lead_answers`. Use it if the database already has tables with these names.',
-    ),
-  raw: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether `_leadsync_raw` holds the JSON of every lead as received. If not, it holds the JSON only of leads with something that no other column holds, which halves the size of `leads`.',
-    ),
-});
-
-/** Keeps one row per lead, and its answers, in tables that leadsync creates. Can list its leads, and find and erase a person. */
-export const mysql = defineSink({
-  type: 'mysql',
-  summary: 'Keeps the current content of every lead in tables of MySQL or MariaDB.',
-  options: mysqlOptions,
-  fieldFault,
-  place: ['prefix'],
-  checked: () => 'Logged in, with the rights to write; nothing was written.',
-  defaults: {
-    events: ['created', 'updated'],
-    batchMax: 1000,
-    batchWaitMs: 0,
-    concurrency: 2, // leadsync prepares one batch while the server writes the other
-    timeoutMs: 60_000,
-  },
-  setup: {
-    option: 'url',
-    question: 'the address of the MySQL database, as a variable',
-    standard: '${MYSQL_URL}',
-    entry: (
-      url,
-    ) => `  mysql:                             # leadsync creates the tables \`leads\` and \`lead_answers\`
-    type: mysql
-    url: ${url}
-`,
-  },
-  open: (options, parts) => new MysqlSink(options, parts),
-});
-
 /** Upserts each batch in one or more transactions. The timeout applies to each transaction. */
-class MysqlSink implements Sink {
+export class MysqlSink implements Sink {
   readonly #parts: SinkParts;
   readonly #database: Database;
   readonly #tables: OwnTables;

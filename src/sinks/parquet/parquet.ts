@@ -1,58 +1,13 @@
-import { z } from 'zod';
 import type { Batch } from '../../leads/delivery.ts';
 import type { Outcome } from '../../leads/outcome.ts';
 import { printStamp } from '../../platform/text/human-readable.ts';
 import type { Drop } from '../drop/drop.ts';
-import { bucketOptions, placeNames, placeOptions, requireOnePlace } from '../drop/drop-options.ts';
 import { leadsInDrop } from '../drop/leads-in-drop.ts';
-import { openDrop } from '../drop/open-drop.ts';
 import { writeBatch } from '../drop/write-batch.ts';
 import type { AttemptUnderWay, Preview, Sink, StoredLead, TestResult } from '../sink.ts';
-import { defineSink } from '../sink-type.ts';
 import { isMixed, mappedColumns } from '../table/mapped-columns.ts';
 import { columnsOfLeads, columnsOfMapped, mappedRow, previewRow, tableRow } from './rows.ts';
 import { storedFormat } from './stored-leads.ts';
-
-/** The options of a parquet sink, without those common to every sink. */
-const parquetOptions = z
-  .strictObject({
-    ...placeOptions(
-      'The folder to drop files in, with a folder for each day. leadsync creates it if it is missing.',
-    ),
-    ...bucketOptions,
-  })
-  .superRefine(requireOnePlace);
-
-/** Writes one file per batch, in the folder of the batch's day (UTC). leadsync can read the files back and never changes them. */
-export const parquet = defineSink({
-  type: 'parquet',
-  summary:
-    'Writes leads as Parquet files with a folder for each day, in a folder or a bucket. Each file is complete the moment it appears.',
-  options: parquetOptions,
-  paths: ['directory'],
-  place: placeNames,
-  checked: () => 'Files can be written there.',
-  defaults: {
-    events: ['created', 'updated'],
-    batchMax: 10_000,
-    batchWaitMs: 15 * 60_000,
-    concurrency: 1,
-    timeoutMs: 60_000,
-  },
-  setup: {
-    option: 'directory',
-    question: 'the folder to drop files in, with a folder for each day',
-    standard: './archive',
-    entry: (
-      directory,
-    ) => `  archive:                           # complete Parquet files in a folder for each day
-    type: parquet
-    directory: ${directory}
-    batch: { max: 10000, wait: 15m }
-`,
-  },
-  open: (options, parts) => new ParquetSink(openDrop(options, parts)),
-});
 
 /** Writes one file per batch. The batch determines the file name, so a repeat finds the file of the first attempt. */
 export class ParquetSink implements Sink {

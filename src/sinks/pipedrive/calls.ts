@@ -1,3 +1,5 @@
+import type { PipedriveOptions } from './options.ts';
+
 /** A request to Pipedrive. */
 export interface Call {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -48,4 +50,9 @@ export function tokensOfLead(object: 'lead' | 'deal' | 'none', hasNote: boolean)
   const record = { lead: calls.makeLead.tokens, deal: calls.makeDeal.tokens, none: 0 }[object];
   const note = hasNote ? calls.makeNote.tokens : 0;
   return calls.searchPersons.tokens + calls.makePerson.tokens + record + note;
+}
+
+/** Returns the number of tokens that a lead of a new person costs with these options. */
+export function costOf({ object, note, standard_fields: hasFields }: PipedriveOptions): number {
+  return tokensOfLead(object, note && hasFields);
 }

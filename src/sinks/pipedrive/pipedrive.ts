@@ -4,7 +4,6 @@ import type { Outcome } from '../../leads/outcome.ts';
 import type { Person as PersonKeys, Subject } from '../../leads/person.ts';
 import type { Quota } from '../../leads/quota.ts';
 import { outcomesInOrder } from '../crm/batch-leads.ts';
-import { crmLines } from '../crm/first-entry.ts';
 import { KeyedMutex } from '../crm/keyed-mutex.ts';
 import { requireFields, requireParts } from '../crm/require-fields.ts';
 import { makeAndDelete, notTaken } from '../crm/test-records.ts';
@@ -19,61 +18,22 @@ import {
   type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
-import { defineSink, type SinkParts } from '../sink-type.ts';
+import type { SinkParts } from '../sink-type.ts';
 import type { SinkUnavailable } from '../sink-unavailable.ts';
 import { type AccountFields, readFields, readPipelines } from './account-fields.ts';
 import { enquiryBody, merged, namedFields, noteContent, RecordBuilder, v2Body } from './build-records.ts';
-import { calls, tokensOfLead } from './calls.ts';
+import { calls, costOf } from './calls.ts';
 import { type Enquiry, type Person, personsOf } from './enquiry.ts';
 import { PersonFinder } from './find-persons.ts';
-import { fieldFault, type PipedriveOptions, pipedriveOptions, standardFields } from './options.ts';
+import type { PipedriveOptions } from './options.ts';
 import { type Limits, PipedriveApi } from './pipedrive-api.ts';
 import { missingFields } from './prepare-account.ts';
 import { requireFitting, requireLinks } from './require-constants.ts';
 import { eraseLeads, findPerson, type StoreTools, storedLeads } from './stored-leads.ts';
-import { DAILY_UNIT } from './token-budget.ts';
 import { EnquiryWriter } from './write-enquiries.ts';
 
-/** Delivers each lead to Pipedrive as a person for the client and a lead or deal for the enquiry. */
-export const pipedrive = defineSink({
-  type: 'pipedrive',
-  summary: 'Creates a lead (or deal) in Pipedrive for each lead, and a person for each new client.',
-  options: pipedriveOptions,
-  fieldFault,
-  standardFields,
-  place: ['domain', 'object'],
-  leadCost: (options) => ({
-    unit: DAILY_UNIT,
-    amount: costOf(options),
-    leads: 1,
-    limit: options.daily_tokens,
-  }),
-  checked: () => 'The token is valid and the fields exist; nothing was written.',
-  defaults: {
-    events: ['created'], // people edit the records
-    batchMax: 10, // after an interruption, leadsync has to search for each lead of the batch
-    batchWaitMs: 0,
-    concurrency: 1, // two processes could create two persons for one client
-    timeoutMs: 60_000,
-  },
-  setup: {
-    option: 'domain',
-    question: 'the address of the company at Pipedrive',
-    standard: '${PIPEDRIVE_DOMAIN}',
-    entry: (
-      domain,
-      region,
-    ) => `  crm:                               # a person and a lead in Pipedrive for each lead; first run \`leadsync setup\`
-    type: pipedrive
-    domain: ${domain}
-    token: \${PIPEDRIVE_TOKEN}
-${crmLines(region)}`,
-    needsSetup: true,
-  },
-  open: (options, parts) => new PipedriveSink(options, parts),
-});
-
-class PipedriveSink implements Sink {
+/** Writes the persons of a batch one after the other, each with its leads or deals. */
+export class PipedriveSink implements Sink {
   readonly #options: PipedriveOptions;
   readonly #parts: SinkParts;
   readonly #api: PipedriveApi;
@@ -278,11 +238,6 @@ class PipedriveSink implements Sink {
     const leads = persons.flatMap(({ enquiries }) => enquiries.map(({ newest }) => newest));
     await eraseLeads(leads, await this.#storeTools(limits.stop));
   }
-}
-
-/** Returns the number of tokens that a lead of a new person costs with these options. */
-function costOf({ object, note, standard_fields: hasFields }: PipedriveOptions): number {
-  return tokensOfLead(object, note && hasFields);
 }
 
 /** Whether an outcome may be due to fields that have changed in Pipedrive. */

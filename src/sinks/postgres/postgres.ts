@@ -1,11 +1,9 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { MappedColumn } from '../../leads/mapped-fields.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import type { LeadKey, Person, RejectedKey, Subject } from '../../leads/person.ts';
-import { duration } from '../../platform/options/option-types.ts';
 import { quoted } from '../../postgres/identifier.ts';
-import { databaseUrl, schemaName } from '../../postgres/options.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import type { DestinationField, MissingPart } from '../destination-parts.ts';
 import type { Mirror } from '../mirror.ts';
@@ -17,7 +15,7 @@ import {
   type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
-import { defineSink, type SinkParts } from '../sink-type.ts';
+import type { SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { cellsOf, DoesNotFit } from '../table/field-cells.ts';
 import { rowOf } from '../table/lead-row.ts';
@@ -25,67 +23,17 @@ import { partsOf } from '../table/split-for-statements.ts';
 import { type FieldColumns, fieldsOf, fieldsOfColumns } from '../table/table-fields.ts';
 import { Database } from './connection/database.ts';
 import { eraseLeads, eraseRejected } from './leads/erase.ts';
-import { addColumns, checkColumns, columnsOfLeads, fieldFault } from './leads/field-columns.ts';
+import { addColumns, checkColumns, columnsOfLeads } from './leads/field-columns.ts';
 import { findInTable, receivedTables } from './leads/find-person.ts';
 import { storedLeadsAfter } from './leads/stored-leads.ts';
 import { type MappedRow, upsert } from './leads/upsert.ts';
 import { PostgresMirror } from './mirror/postgres-mirror.ts';
+import type { postgresOptions } from './options.ts';
 import { Preparation } from './preparation.ts';
 import { checkSchema, existingTables, migrate } from './schema/schema.ts';
 
-const postgresOptions = z.strictObject({
-  url: databaseUrl().describe(
-    'The address of the database: `postgresql://user:password@host:5432/database`. Append `?sslmode=verify-full` for TLS.',
-  ),
-  schema: schemaName()
-    .default('leadsync')
-    .describe('The schema that leadsync creates its tables in. Nothing else should use it.'),
-  mirror: z
-    .union([z.literal(false), duration()], { error: 'must be a duration such as 10s, or false' })
-    .prefault('10s')
-    .describe(
-      'How often leadsync copies polls, deliveries, attempts, versions and rejected leads to this schema, on a separate connection. `false` turns the mirror off.',
-    ),
-  raw: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether `_leadsync_raw` holds the JSON of every lead as received. If not, it holds the JSON only of leads with something that no other column holds, which halves the size of `leads`.',
-    ),
-});
-
-/** Keeps one row per lead, and its answers, in tables that leadsync creates. Can list its leads, find and erase a person, and contain the mirror. */
-export const postgres = defineSink({
-  type: 'postgres',
-  summary: 'Keeps the current content of every lead in PostgreSQL tables.',
-  options: postgresOptions,
-  fieldFault,
-  place: ['schema'],
-  checked: () => 'Logged in, with the rights to write; nothing was written.',
-  defaults: {
-    events: ['created', 'updated'],
-    batchMax: 1000,
-    batchWaitMs: 0,
-    concurrency: 2, // leadsync prepares one batch while PostgreSQL writes the other
-    timeoutMs: 60_000,
-  },
-  setup: {
-    option: 'url',
-    question: 'the address of the database, as a variable',
-    standard: '${DATABASE_URL}',
-    entry: (
-      url,
-    ) => `  warehouse:                         # leadsync creates and migrates the table \`leads\` and the other tables
-    type: postgres
-    url: ${url}
-    schema: leadsync
-`,
-  },
-  open: (options, parts) => new PostgresSink(options, parts),
-});
-
 /** Upserts each batch in one or more transactions. The timeout applies to each transaction. */
-class PostgresSink implements Sink {
+export class PostgresSink implements Sink {
   readonly #schema: string;
   readonly #parts: SinkParts;
   readonly #database: Database;

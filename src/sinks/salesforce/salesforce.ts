@@ -4,7 +4,6 @@ import type { Outcome } from '../../leads/outcome.ts';
 import type { Person } from '../../leads/person.ts';
 import type { Quota } from '../../leads/quota.ts';
 import { outcomesInOrder, settleRest } from '../crm/batch-leads.ts';
-import { crmLines } from '../crm/first-entry.ts';
 import { keyText } from '../crm/lead-key.ts';
 import { requireFields, requireParts } from '../crm/require-fields.ts';
 import { StoredParts } from '../crm/stored-parts.ts';
@@ -20,58 +19,19 @@ import {
   type TestResult,
   WITHOUT_LEASE,
 } from '../sink.ts';
-import { defineSink, type SinkParts } from '../sink-type.ts';
+import type { SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
-import { DAILY_UNIT } from './api-usage.ts';
 import { type Enquiry, enquiriesOf, newRecord } from './enquiry.ts';
 import type { LeadFields } from './lead-fields.ts';
 import { LeadWriter } from './lead-writer.ts';
-import { fieldFault, type SalesforceOptions, salesforceOptions, standardFields } from './options.ts';
+import type { SalesforceOptions } from './options.ts';
 import { missingInOrg, requireUsable } from './prepare-org.ts';
 import { SalesforceApi } from './salesforce-api.ts';
 import { deleteLeads, eraseLeads, storedLeads } from './stored-leads.ts';
-import { collection, MAX_RECORDS, saveHeaders, UPSERT } from './write-records.ts';
+import { collection, saveHeaders, UPSERT } from './write-records.ts';
 
-/** Delivers each lead to Salesforce as a record of the object Lead. */
-export const salesforce = defineSink({
-  type: 'salesforce',
-  summary: 'Creates a lead in Salesforce for each lead.',
-  options: salesforceOptions,
-  fieldFault,
-  standardFields,
-  place: ['domain'],
-  leadCost: (_options, batchMax) => ({
-    unit: DAILY_UNIT,
-    amount: 2, // reads the leads by key, and upserts them
-    leads: Math.min(batchMax, MAX_RECORDS),
-  }),
-  checked: () => 'Logged in, and the fields exist; nothing was written.',
-  defaults: {
-    events: ['created'], // people edit the records
-    batchMax: 200,
-    batchWaitMs: 0,
-    concurrency: 1, // two requests at once can wait for each other's locks
-    timeoutMs: 60_000,
-  },
-  setup: {
-    option: 'domain',
-    question: 'the My Domain address of Salesforce',
-    standard: '${SALESFORCE_DOMAIN}',
-    entry: (
-      domain,
-      region,
-    ) => `  crm:                               # a lead in Salesforce for each lead; first run \`leadsync setup\`
-    type: salesforce
-    domain: ${domain}
-    client_id: \${SALESFORCE_CLIENT_ID}
-    client_secret: \${SALESFORCE_CLIENT_SECRET}
-${crmLines(region)}`,
-    needsSetup: true,
-  },
-  open: (options, parts) => new SalesforceSink(options, parts),
-});
-
-class SalesforceSink implements Sink {
+/** Writes the leads of a batch by their key, after it has read which of them exist. */
+export class SalesforceSink implements Sink {
   readonly #options: SalesforceOptions;
   readonly #parts: SinkParts;
   readonly #api: SalesforceApi;

@@ -2,66 +2,18 @@ import type { z } from 'zod';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import { mappedText } from '../../leads/mapped-fields.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
-import { isPlainHttp } from '../../platform/http/address.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import type { CallLimits } from '../http/api-server.ts';
 import { leadMessage } from '../lead-message.ts';
 import { type AttemptUnderWay, type Preview, type Sink, type TestResult, WITHOUT_LEASE } from '../sink.ts';
-import { defineSink, type SinkParts } from '../sink-type.ts';
+import type { SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { IncomingWebhook } from './incoming-webhook.ts';
 import { WrongChannel } from './judge-answer.ts';
 import { type Entry, messagesOf, payloadOf } from './message.ts';
-import { channelId, optionFaults, slackOptions } from './options.ts';
+import { channelId, type slackOptions } from './options.ts';
 import { SlackApi } from './slack-api.ts';
 import type { SlackTransport } from './slack-transport.ts';
-
-/** Posts one message per lead, or a digest per batch and channel. Slack does not recognise repeats, but with a token leadsync can search for them. */
-export const slack = defineSink({
-  type: 'slack',
-  summary: 'Posts leads to Slack channels, as messages from which a salesperson can ring back.',
-  options: slackOptions,
-  perLead: {
-    channel: {
-      means:
-        'The id of the channel (or person) to write to: an expression, or `{ value: C0123456789 }`. Required with `token`.',
-      fault: (constant) =>
-        channelId(constant) === undefined
-          ? 'must be the id of a channel such as C0123456789; Slack shows it in the details of the channel, below its description'
-          : undefined,
-    },
-    title: { means: 'The title of the message. Default: `New lead: ` and the service.' },
-  },
-  place: ['api_url'],
-  faults: optionFaults,
-  checked: ({ token }) =>
-    token ? 'Slack accepts the token; nothing was posted.' : 'Reachable; nothing was posted.',
-  defaults: {
-    events: ['created'],
-    batchMax: 1,
-    batchWaitMs: 0,
-    concurrency: 1,
-    timeoutMs: 15_000,
-    rate: '1/s',
-  },
-  setup: {
-    option: 'url',
-    question: 'the webhook of a Slack channel, as a variable',
-    standard: '${SLACK_WEBHOOK_URL}',
-    entry: (url) => `  team:                              # a message for each lead in a Slack channel
-    type: slack
-    url: ${url}
-    backfill: false                  # no messages about the leads that were listed before
-`,
-  },
-  warnings: ({ url, api_url }) =>
-    isPlainHttp(url?.reveal() ?? api_url)
-      ? [
-          'The address uses http:// and is not on this machine, so leads cross the network unencrypted. Use https://.',
-        ]
-      : [],
-  open: (options, parts) => new SlackSink(options, parts),
-});
 
 /** A lead on its way to a channel. */
 interface Item extends Entry {
@@ -74,7 +26,8 @@ const NO_CHANNEL: Refused = {
   unsent: true,
 };
 
-class SlackSink implements Sink {
+/** Posts through an incoming webhook or, with a token, through the API, which can also search for a message that may have arrived. */
+export class SlackSink implements Sink {
   readonly #parts: SinkParts;
   readonly #way: SlackTransport;
   readonly #api: SlackApi | undefined;

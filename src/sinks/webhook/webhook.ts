@@ -3,7 +3,6 @@ import type { Pool } from 'undici';
 import type { z } from 'zod';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
-import { isPlainHttp } from '../../platform/http/address.ts';
 import { post, READ_MS } from '../../platform/http/post.ts';
 import { readRetryAfter } from '../../platform/http/retry-after.ts';
 import { tryConnection } from '../../platform/http/try-connection.ts';
@@ -11,51 +10,18 @@ import { OnDemand } from '../../platform/process/lazy-resource.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import { reachServer } from '../http/reach-server.ts';
 import { type AttemptUnderWay, type Preview, type Sink, type TestResult, WITHOUT_LEASE } from '../sink.ts';
-import { defineSink, type SinkParts } from '../sink-type.ts';
+import type { SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { judgeAnswer } from './judge-answer.ts';
 import { type Message, messageOf, testMessage } from './message.ts';
-import { webhookOptions } from './options.ts';
+import type { webhookOptions } from './options.ts';
 import { readSigningKey, sign } from './signature.ts';
-
-/**
- * Posts one request per lead, or per batch if `batch.max` is above 1. leadsync cannot read back what a receiver stores. An erasure is
- * an event of its own.
- */
-export const webhook = defineSink({
-  type: 'webhook',
-  summary: 'Posts leads as JSON to an address, signed by the Standard Webhooks scheme.',
-  options: webhookOptions,
-  checked: () => 'Reachable; no request was sent.',
-  defaults: {
-    events: ['created', 'erased'],
-    batchMax: 1,
-    batchWaitMs: 0,
-    concurrency: 10,
-    timeoutMs: 15_000,
-  },
-  setup: {
-    option: 'url',
-    question: 'the address to post leads to',
-    standard: 'https://crm.example.com/hooks/leads',
-    entry: (url) => `  crm:                               # one signed request per lead
-    type: webhook
-    url: ${url}
-    secret: \${CRM_WEBHOOK_SECRET}    # the receiver has the same secret: echo "whsec_$(openssl rand -base64 32)" generates one
-`,
-  },
-  warnings: ({ url }) =>
-    isPlainHttp(url.reveal())
-      ? ['url uses http:// and is not on this machine, so leads cross the network unencrypted. Use https://.']
-      : [],
-  open: (options, parts) => new WebhookSink(options, parts),
-});
 
 /** Maximum number of characters of an answer to store. */
 const MAX_ANSWER = 1000;
 
 /** Sends requests. Each request may take the whole timeout until the headers of its answer arrive. */
-class WebhookSink implements Sink {
+export class WebhookSink implements Sink {
   readonly #parts: SinkParts;
   readonly #url: URL;
   readonly #headers: Readonly<Record<string, string>>;

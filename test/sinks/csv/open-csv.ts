@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { disk, type Files } from '../../../src/platform/files/file-system.ts';
-import { CsvSink, csvOptions } from '../../../src/sinks/csv/csv.ts';
+import { CsvSink } from '../../../src/sinks/csv/csv.ts';
+import { csvOptions } from '../../../src/sinks/csv/options.ts';
 import { FolderDrop } from '../../../src/sinks/drop/folder-drop.ts';
 import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { someParts } from '../some-parts.ts';

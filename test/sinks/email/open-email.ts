@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { email } from '../../../src/sinks/email/email.ts';
+import { EmailSink } from '../../../src/sinks/email/email.ts';
+import { email } from '../../../src/sinks/email/email-type.ts';
 import type { Sink } from '../../../src/sinks/sink.ts';
 import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { someParts } from '../some-parts.ts';
@@ -13,5 +14,8 @@ export function openEmail(
   parts: Partial<SinkParts> = {},
   options: Partial<z.input<typeof email.options>> = {},
 ): Sink {
-  return email.open(email.options.parse({ server, from: 'leads@example.com', ...options }), someParts(parts));
+  return new EmailSink(
+    email.options.parse({ server, from: 'leads@example.com', ...options }),
+    someParts(parts),
+  );
 }

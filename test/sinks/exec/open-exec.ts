@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { exec } from '../../../src/sinks/exec/exec.ts';
+import { ExecSink } from '../../../src/sinks/exec/exec.ts';
 import { execOptions } from '../../../src/sinks/exec/options.ts';
 import type { Sink } from '../../../src/sinks/sink.ts';
 import type { SinkParts } from '../../../src/sinks/sink-type.ts';
@@ -13,7 +13,7 @@ export type ExecInput = z.input<typeof execOptions>;
 
 /** Opens an exec sink from options as they stand in the YAML. */
 export function openExec(options: ExecInput, parts: Partial<SinkParts> = {}): Sink {
-  return exec.open(execOptions.parse(options), someParts({ batchMax: 1000, ...parts }));
+  return new ExecSink(execOptions.parse(options), someParts({ batchMax: 1000, ...parts }));
 }
 
 /** A folder with programs, for one test. */

@@ -2,7 +2,8 @@ import { onTestFinished } from 'vitest';
 import type { z } from 'zod';
 import type { Delivery } from '../../../src/leads/delivery.ts';
 import type { Outcome } from '../../../src/leads/outcome.ts';
-import { hubspot } from '../../../src/sinks/hubspot/hubspot.ts';
+import { HubSpotSink } from '../../../src/sinks/hubspot/hubspot.ts';
+import { hubspot } from '../../../src/sinks/hubspot/hubspot-type.ts';
 import { standardFields } from '../../../src/sinks/hubspot/options.ts';
 import type { AttemptUnderWay, Sink } from '../../../src/sinks/sink.ts';
 import type { SinkParts } from '../../../src/sinks/sink-type.ts';
@@ -34,7 +35,7 @@ export function openHubSpot(
   { options = {}, fields = {}, parts = {} }: Opening = {},
 ): Sink {
   const read = hubspot.options.parse({ token, api_url: url, ...options });
-  const sink = hubspot.open(read, someParts({ batchMax: 100, ...parts }));
+  const sink = new HubSpotSink(read, someParts({ batchMax: 100, ...parts }));
   return givingFields(sink, rulesOf(standardFields(read, 'AU'), fields));
 }
 

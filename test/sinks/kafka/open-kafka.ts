@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { kafka } from '../../../src/sinks/kafka/kafka.ts';
+import { KafkaSink } from '../../../src/sinks/kafka/kafka.ts';
+import { kafka } from '../../../src/sinks/kafka/kafka-type.ts';
 import type { Sink } from '../../../src/sinks/sink.ts';
 import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { someParts } from '../some-parts.ts';
@@ -10,5 +11,5 @@ export function openKafka(
   parts: Partial<SinkParts> = {},
 ): Sink {
   const parsed = kafka.options.parse({ topic: 'leads', ...options });
-  return kafka.open(parsed, someParts({ batchMax: 500, timeoutMs: 60_000, ...parts }));
+  return new KafkaSink(parsed, someParts({ batchMax: 500, timeoutMs: 60_000, ...parts }));
 }

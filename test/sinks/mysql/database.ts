@@ -1,6 +1,7 @@
 import { createConnection } from 'mysql2/promise';
 import type { z } from 'zod';
-import { mysql } from '../../../src/sinks/mysql/mysql.ts';
+import { MysqlSink } from '../../../src/sinks/mysql/mysql.ts';
+import { mysql } from '../../../src/sinks/mysql/mysql-type.ts';
 import type { Sink } from '../../../src/sinks/sink.ts';
 import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { requireMysqlUrl, uniqueName } from '../../support/servers/services.ts';
@@ -60,5 +61,5 @@ export async function startDatabase(server = requireMysqlUrl()): Promise<Databas
 
 /** Opens a MySQL sink from options as they stand in the YAML. */
 export function openMysql(options: z.input<typeof mysql.options>, parts: Partial<SinkParts> = {}): Sink {
-  return mysql.open(mysql.options.parse(options), someParts({ batchMax: 1000, ...parts }));
+  return new MysqlSink(mysql.options.parse(options), someParts({ batchMax: 1000, ...parts }));
 }

@@ -58,7 +58,7 @@ describe('docs/pipedrive.md', () => {
       const [configured] = config.sinks;
       if (!configured) throw new Error('there is no sink');
       const columns = columnsOfDefinition(configured.mapping, undefined) ?? [];
-      const sink = openSink(configured, new WaitingClock());
+      const sink = await openSink(configured, new WaitingClock());
       onTestFinished(() => sink.close());
       for (const { make } of (await sink.missingParts?.(NEVER, columns)) ?? []) await make(NEVER);
       await sink.check(NEVER, columns);

@@ -3,7 +3,8 @@ import type { z } from 'zod';
 import type { Delivery } from '../../../src/leads/delivery.ts';
 import type { Outcome } from '../../../src/leads/outcome.ts';
 import { standardFields } from '../../../src/sinks/pipedrive/options.ts';
-import { pipedrive } from '../../../src/sinks/pipedrive/pipedrive.ts';
+import { PipedriveSink } from '../../../src/sinks/pipedrive/pipedrive.ts';
+import { pipedrive } from '../../../src/sinks/pipedrive/pipedrive-type.ts';
 import type { AttemptUnderWay, Sink } from '../../../src/sinks/sink.ts';
 import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { SinkUnavailable } from '../../../src/sinks/sink-unavailable.ts';
@@ -35,7 +36,7 @@ export function openPipedrive(
   { options = {}, fields = {}, parts = {} }: Opening = {},
 ): Sink {
   const read = pipedrive.options.parse({ domain: url, token, ...options });
-  const sink = pipedrive.open(read, someParts({ batchMax: 10, clock: new WaitingClock(), ...parts }));
+  const sink = new PipedriveSink(read, someParts({ batchMax: 10, clock: new WaitingClock(), ...parts }));
   const giving = givingFields(sink, rulesOf(standardFields(read, 'AU'), fields));
   return {
     ...giving,

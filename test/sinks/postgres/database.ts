@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { z } from 'zod';
-import { postgres } from '../../../src/sinks/postgres/postgres.ts';
+import { PostgresSink } from '../../../src/sinks/postgres/postgres.ts';
+import { postgres } from '../../../src/sinks/postgres/postgres-type.ts';
 import type { Sink } from '../../../src/sinks/sink.ts';
 import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { requireDatabaseUrl, uniqueName } from '../../support/servers/services.ts';
@@ -39,5 +40,5 @@ export function openPostgres(
   options: z.input<typeof postgres.options>,
   parts: Partial<SinkParts> = {},
 ): Sink {
-  return postgres.open(postgres.options.parse(options), someParts({ batchMax: 1000, ...parts }));
+  return new PostgresSink(postgres.options.parse(options), someParts({ batchMax: 1000, ...parts }));
 }

@@ -65,7 +65,7 @@ describe('docs/salesforce.md', () => {
       const [configured] = config.sinks;
       if (!configured) throw new Error('there is no sink');
       const columns = columnsOfDefinition(configured.mapping, undefined) ?? [];
-      const sink = openSink(configured, systemClock);
+      const sink = await openSink(configured, systemClock);
       onTestFinished(() => sink.close());
       for (const { make } of (await sink.missingParts?.(NEVER, columns)) ?? []) await make(NEVER);
       await sink.check(NEVER, columns);

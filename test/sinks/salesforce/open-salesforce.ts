@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { standardFields } from '../../../src/sinks/salesforce/options.ts';
-import { salesforce } from '../../../src/sinks/salesforce/salesforce.ts';
+import { SalesforceSink } from '../../../src/sinks/salesforce/salesforce.ts';
+import { salesforce } from '../../../src/sinks/salesforce/salesforce-type.ts';
 import type { Sink } from '../../../src/sinks/sink.ts';
 import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import {
@@ -31,7 +32,7 @@ export function openSalesforce(
 ): Sink {
   const app = { domain: url, client_id: clientId, client_secret: clientSecret };
   const read = salesforce.options.parse({ ...app, ...options });
-  const sink = salesforce.open(read, someParts({ batchMax: 200, ...parts }));
+  const sink = new SalesforceSink(read, someParts({ batchMax: 200, ...parts }));
   return givingFields(sink, rulesOf(standardFields(read, 'AU'), fields));
 }
 

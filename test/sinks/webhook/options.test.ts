@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { webhook } from '../../../src/sinks/webhook/webhook.ts';
+import { webhook } from '../../../src/sinks/webhook/webhook-type.ts';
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const url = 'https://crm.example.com/hooks/t0ken';

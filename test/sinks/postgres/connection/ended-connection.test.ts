@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { postgres } from '../../../../src/sinks/postgres/postgres.ts';
+import { PostgresSink } from '../../../../src/sinks/postgres/postgres.ts';
+import { postgres } from '../../../../src/sinks/postgres/postgres-type.ts';
 import { someParts } from '../../some-parts.ts';
 
 /** Returns a message of the server (PostgreSQL manual, "Message Formats"). */
@@ -31,7 +32,7 @@ test('a connection that the server ends in the packet in which it accepts it mak
     url: `postgresql://user@127.0.0.1:${port}/leads`,
     schema: 'leads',
   });
-  const sink = postgres.open(options, someParts());
+  const sink = new PostgresSink(options, someParts());
   onTestFinished(() => sink.close());
   await expect(sink.check(AbortSignal.timeout(10_000))).rejects.toThrow(
     new RegExp(`^PostgreSQL at 127.0.0.1:${port} `),

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { bucketOptions, placeOptions, requireOnePlace } from '../drop/drop-options.ts';
+
+/** The options of a csv sink, without those common to every sink. */
+export const csvOptions = z
+  .strictObject({
+    ...placeOptions('The folder to drop files in. leadsync creates it if it is missing.'),
+    formulas: z
+      .enum(['neutralise', 'keep'])
+      .default('neutralise')
+      .describe(
+        'What to do with a cell that a spreadsheet would run as a formula: `neutralise` puts an apostrophe in front, `keep` leaves it unchanged.',
+      ),
+    bom: z
+      .boolean()
+      .default(false)
+      .describe('Whether each file begins with a byte-order mark, by which Excel recognises UTF-8.'),
+    ...bucketOptions,
+  })
+  .superRefine(requireOnePlace);
+
+/** The options that decide what a CSV file contains, validated. */
+export type ContentOptions = Pick<z.output<typeof csvOptions>, 'formulas' | 'bom'>;
