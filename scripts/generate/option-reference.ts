@@ -21,12 +21,12 @@ export function optionReference(sinkTypes: readonly SinkType[]): string {
     '## A sink\n\nList sinks under `sinks`, each under a name of your choice. `type` sets the kind of destination, and with it the options.',
     ...sinkTypes.flatMap((type) => sinkSection(type, common)),
     '## An export\n\nList exports under `exports`, each under a name of your choice. The names of its files begin with that name. See [exporting.md](exporting.md).',
-    ...exportTypes.flatMap(({ type, summary, options }) => [
+    ...exportTypes().flatMap(({ type, summary, options }) => [
       `### Exports: \`type: ${type}\`\n\n${summary}`,
       table(optionJsonSchema(options)),
     ]),
     '## A backup\n\nList backups under `backups`, each under a name of your choice. The names of its files begin with that name. A backup and an export cannot have the same name. See [backup.md](backup.md).',
-    ...backupTypes.flatMap(({ type, summary, options }) => [
+    ...backupTypes().flatMap(({ type, summary, options }) => [
       `### Backups: \`type: ${type}\`\n\n${summary}`,
       table(optionJsonSchema(options)),
     ]),

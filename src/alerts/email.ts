@@ -1,19 +1,16 @@
 import { z } from 'zod';
 import { codeOf } from '../platform/failures/error-code.ts';
 import { isSmtpUrl, openTransport, PROGRAM_MAIL, WRONG_SMTP_URL } from '../platform/mail/smtp.ts';
+import { builtOnce } from '../platform/options/built-once.ts';
 import { secret } from '../platform/options/option-types.ts';
 import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
 import { DestinationError, defineDestination } from './destination.ts';
 import { type Message, subjectOf, textOf } from './notice.ts';
 import { TIMEOUT_MS } from './post-json.ts';
 
-const address = z.email('must be an email address such as ops@example.com');
-
-/** Sends notices by email. */
-export const email = defineDestination({
-  type: 'email',
-  summary: 'Sends notices by email, through an SMTP server.',
-  options: z.strictObject({
+const options = builtOnce(() => {
+  const address = z.email('must be an email address such as ops@example.com');
+  return z.strictObject({
     server: secret()
       .refine((value) => isSmtpUrl(value.reveal()), WRONG_SMTP_URL)
       .describe(
@@ -21,7 +18,16 @@ export const email = defineDestination({
       ),
     from: address.describe('Sender of notices.'),
     to: z.array(address).min(1).describe('Recipients of notices.'),
-  }),
+  });
+});
+
+/** Sends notices by email. */
+export const email = defineDestination({
+  type: 'email',
+  summary: 'Sends notices by email, through an SMTP server.',
+  get options() {
+    return options();
+  },
   open: ({ server, from, to }) => {
     const url = new URL(server.reveal());
     return {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { builtOnce } from '../platform/options/built-once.ts';
 import { duration } from '../platform/options/option-types.ts';
 import type { Clock } from '../platform/time/clock.ts';
 import { webhookOptions } from '../sinks/webhook/options.ts';
@@ -33,13 +34,14 @@ function entryOf<Options extends z.ZodRawShape, Type extends string>(type: {
   return z.strictObject({ type: z.literal(type.type).describe(type.summary), ...type.options.shape });
 }
 
-const [webhook, slack, email] = destinationTypes;
-
-const destination = z.discriminatedUnion('type', [entryOf(webhook), entryOf(slack), entryOf(email)], {
-  error: ({ code }) =>
-    code === 'invalid_union'
-      ? `must be one of ${destinationTypes.map(({ type }) => type).join(', ')}`
-      : undefined,
+const destination = builtOnce(() => {
+  const [webhook, slack, email] = destinationTypes;
+  return z.discriminatedUnion('type', [entryOf(webhook), entryOf(slack), entryOf(email)], {
+    error: ({ code }) =>
+      code === 'invalid_union'
+        ? `must be one of ${destinationTypes.map(({ type }) => type).join(', ')}`
+        : undefined,
+  });
 });
 
 const when = {
@@ -91,23 +93,25 @@ const when = {
   ),
 } satisfies Record<Condition, z.ZodType>;
 
-const heartbeat = z.strictObject({
-  url: webhookOptions.shape.url.describe(
-    'Address that leadsync requests with GET, such as that of a check at healthchecks.io or of a push monitor in Uptime Kuma. It is a secret: leadsync shows only its scheme, host and port.',
-  ),
-  every: duration()
-    .refine((ms) => ms >= MIN_HEARTBEAT_MS && ms <= DAY_MS, 'must be between 10s and 1d')
-    .prefault('1m')
-    .describe(
-      'Interval between requests. Configure the service to wait at least twice as long before it notifies you.',
+const heartbeat = builtOnce(() =>
+  z.strictObject({
+    url: webhookOptions().shape.url.describe(
+      'Address that leadsync requests with GET, such as that of a check at healthchecks.io or of a push monitor in Uptime Kuma. It is a secret: leadsync shows only its scheme, host and port.',
     ),
-});
+    every: duration()
+      .refine((ms) => ms >= MIN_HEARTBEAT_MS && ms <= DAY_MS, 'must be between 10s and 1d')
+      .prefault('1m')
+      .describe(
+        'Interval between requests. Configure the service to wait at least twice as long before it notifies you.',
+      ),
+  }),
+);
 
 /** Returns the schema of `alerts:` in the configuration. `name` is the schema of a destination's name. */
 export function alertOptions(name: z.ZodString) {
   return z.strictObject({
     to: z
-      .record(name, destination)
+      .record(name, z.lazy(destination))
       .default({})
       .describe(
         'Destinations of alerts, each under a name of your choice. Without one, leadsync evaluates no condition.',
@@ -118,7 +122,8 @@ export function alertOptions(name: z.ZodString) {
       .describe(
         'The conditions for alerts. The value of each is its minimum duration or its limit; `off` disables it.',
       ),
-    heartbeat: heartbeat
+    heartbeat: z
+      .lazy(heartbeat)
       .optional()
       .describe(
         'Requests a URL regularly as long as leadsync is ready, so that a service notifies you if leadsync stops or cannot work. Absent: no heartbeat.',
@@ -127,11 +132,11 @@ export function alertOptions(name: z.ZodString) {
 }
 
 /** Options of the heartbeat. `every` is in ms. */
-export type HeartbeatOptions = z.output<typeof heartbeat>;
+export type HeartbeatOptions = z.output<ReturnType<typeof heartbeat>>;
 
 /** Destinations and conditions of alerts. */
 export interface AlertOptions {
-  readonly to: Readonly<Record<string, z.output<typeof destination>>>;
+  readonly to: Readonly<Record<string, z.output<ReturnType<typeof destination>>>>;
   readonly when: Limits;
   readonly heartbeat?: HeartbeatOptions | undefined;
 }

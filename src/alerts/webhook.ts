@@ -1,21 +1,28 @@
 import { z } from 'zod';
+import { builtOnce } from '../platform/options/built-once.ts';
 import { webhookOptions } from '../sinks/webhook/options.ts';
 import { readSigningKey, sign } from '../sinks/webhook/signature.ts';
 import { defineDestination } from './destination.ts';
 import { jsonOf } from './notice.ts';
 import { postJson, reachServer } from './post-json.ts';
 
+const options = builtOnce(() =>
+  z.strictObject({
+    url: webhookOptions().shape.url.describe(
+      'URL to which leadsync posts notices. leadsync shows only its scheme, host and port.',
+    ),
+    secret: webhookOptions().shape.secret,
+    headers: webhookOptions().shape.headers,
+  }),
+);
+
 /** Posts notices as JSON, signed like leads. */
 export const webhook = defineDestination({
   type: 'webhook',
   summary: 'Posts notices as JSON to a URL, signed by the Standard Webhooks scheme if a secret is set.',
-  options: z.strictObject({
-    url: webhookOptions.shape.url.describe(
-      'URL to which leadsync posts notices. leadsync shows only its scheme, host and port.',
-    ),
-    secret: webhookOptions.shape.secret,
-    headers: webhookOptions.shape.headers,
-  }),
+  get options() {
+    return options();
+  },
   open: ({ url, secret, headers }, clock) => {
     const target = new URL(url.reveal());
     const keys = [readSigningKey(secret?.reveal() ?? '')].filter((key) => key !== undefined);

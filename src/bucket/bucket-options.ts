@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { builtOnce } from '../platform/options/built-once.ts';
 import { secret } from '../platform/options/option-types.ts';
 
 const WRONG_ENDPOINT = 'must be an address such as https://minio.example.com, without a user or password';
 
-/** The options by which leadsync reaches a bucket, without the name of the bucket. */
-export const accessOptions = {
+/** Returns the schemas of the options by which leadsync reaches a bucket, without the name of the bucket. */
+export const accessOptions = builtOnce(() => ({
   region: z
     .string()
     .regex(/^[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?$/i, 'must be a region such as eu-central-1')
@@ -34,10 +35,12 @@ export const accessOptions = {
     ),
   secret_access_key: secret().optional().describe('The secret access key.'),
   session_token: secret().optional().describe('The session token of temporary keys.'),
-};
+}));
 
 /** A bucket, and how to reach it. */
-export type BucketAccess = Readonly<{ bucket: string } & z.output<z.ZodObject<typeof accessOptions>>>;
+export type BucketAccess = Readonly<
+  { bucket: string } & z.output<z.ZodObject<ReturnType<typeof accessOptions>>>
+>;
 
 /** Returns the fault of a bucket's keys, as a phrase; undefined if both are set, or neither. */
 export function keyFault(

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readHostAndPort } from '../platform/http/address.ts';
+import { builtOnce } from '../platform/options/built-once.ts';
 import { secret } from '../platform/options/option-types.ts';
 import type { Secret } from '../platform/options/secret.ts';
 
@@ -74,75 +75,79 @@ function address(defaultPort: number) {
   });
 }
 
-const tlsOptions = z.strictObject({
-  ca: secret()
-    .optional()
-    .describe(
-      'The certificates of the authorities that leadsync trusts to sign server certificates, as PEM. Default: the certificate authorities of Node.js.',
-    ),
-  cert: secret()
-    .optional()
-    .describe('The certificate that leadsync presents, as PEM, if the servers ask for one. Needs `key`.'),
-  key: secret().optional().describe('The key of `cert`, as PEM.'),
-  sentinels: z.boolean().optional().describe('Whether the sentinels use TLS as well. Default: true.'),
-});
+const tlsOptions = builtOnce(() =>
+  z.strictObject({
+    ca: secret()
+      .optional()
+      .describe(
+        'The certificates of the authorities that leadsync trusts to sign server certificates, as PEM. Default: the certificate authorities of Node.js.',
+      ),
+    cert: secret()
+      .optional()
+      .describe('The certificate that leadsync presents, as PEM, if the servers ask for one. Needs `key`.'),
+    key: secret().optional().describe('The key of `cert`, as PEM.'),
+    sentinels: z.boolean().optional().describe('Whether the sentinels use TLS as well. Default: true.'),
+  }),
+);
 
-const redisOptions = z.strictObject({
-  url: secret()
-    .optional()
-    .describe('The address of one server, as in `queue.redis_url`. Use it here to add `tls`.'),
-  sentinels: z
-    .array(address(SENTINEL_PORT))
-    .min(1, 'must name at least one sentinel')
-    .optional()
-    .describe(
-      'The addresses of sentinels: `[sentinel-1:26379, sentinel-2:26379]`. leadsync uses the master that they name, and follows a fail-over.',
-    ),
-  master: z.string().min(1).optional().describe('The name under which the sentinels watch the master.'),
-  cluster: z
-    .array(address(REDIS_PORT))
-    .min(1, 'must name at least one node')
-    .optional()
-    .describe(
-      'The addresses of some nodes of a Redis Cluster: `[redis-1:6379, redis-2:6379]`. leadsync asks them for the others.',
-    ),
-  username: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      'The ACL user, if it is not the default user. Used with `sentinels` or `cluster`; a `url` contains its own user.',
-    ),
-  password: secret()
-    .optional()
-    .describe('The Redis password. Used with `sentinels` or `cluster`; a `url` contains its own password.'),
-  sentinel_username: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('The ACL user at the sentinels, if they require one.'),
-  sentinel_password: secret().optional().describe('The password of the sentinels, if they require one.'),
-  tls: z
-    .union([z.boolean(), tlsOptions], { error: 'must be true, false, or a map with ca, cert and key' })
-    .optional()
-    .describe('Connects with TLS. `true` trusts the certificate authorities of Node.js.'),
-  addresses: z
-    .record(
-      z
-        .string()
-        .regex(
-          /^(\[[\da-f:.]+\]|[^\s:/@]+):\d+$/i,
-          'must be an address with its port, such as 10.0.0.4:6379',
-        ),
-      address(REDIS_PORT),
-    )
-    .default({})
-    .describe(
-      'Where leadsync reaches servers whose own address it cannot reach, as with NAT or port forwarding: `{ 10.0.0.4:6379: redis-1.example.com:6379 }`.',
-    ),
-});
+const redisOptions = builtOnce(() =>
+  z.strictObject({
+    url: secret()
+      .optional()
+      .describe('The address of one server, as in `queue.redis_url`. Use it here to add `tls`.'),
+    sentinels: z
+      .array(address(SENTINEL_PORT))
+      .min(1, 'must name at least one sentinel')
+      .optional()
+      .describe(
+        'The addresses of sentinels: `[sentinel-1:26379, sentinel-2:26379]`. leadsync uses the master that they name, and follows a fail-over.',
+      ),
+    master: z.string().min(1).optional().describe('The name under which the sentinels watch the master.'),
+    cluster: z
+      .array(address(REDIS_PORT))
+      .min(1, 'must name at least one node')
+      .optional()
+      .describe(
+        'The addresses of some nodes of a Redis Cluster: `[redis-1:6379, redis-2:6379]`. leadsync asks them for the others.',
+      ),
+    username: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        'The ACL user, if it is not the default user. Used with `sentinels` or `cluster`; a `url` contains its own user.',
+      ),
+    password: secret()
+      .optional()
+      .describe('The Redis password. Used with `sentinels` or `cluster`; a `url` contains its own password.'),
+    sentinel_username: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('The ACL user at the sentinels, if they require one.'),
+    sentinel_password: secret().optional().describe('The password of the sentinels, if they require one.'),
+    tls: z
+      .union([z.boolean(), tlsOptions()], { error: 'must be true, false, or a map with ca, cert and key' })
+      .optional()
+      .describe('Connects with TLS. `true` trusts the certificate authorities of Node.js.'),
+    addresses: z
+      .record(
+        z
+          .string()
+          .regex(
+            /^(\[[\da-f:.]+\]|[^\s:/@]+):\d+$/i,
+            'must be an address with its port, such as 10.0.0.4:6379',
+          ),
+        address(REDIS_PORT),
+      )
+      .default({})
+      .describe(
+        'Where leadsync reaches servers whose own address it cannot reach, as with NAT or port forwarding: `{ 10.0.0.4:6379: redis-1.example.com:6379 }`.',
+      ),
+  }),
+);
 
-type RedisOptions = z.output<typeof redisOptions>;
+type RedisOptions = z.output<ReturnType<typeof redisOptions>>;
 
 /** The schema of the section `queue`. */
 export const queueOptions = z
@@ -160,7 +165,8 @@ export const queueOptions = z
       .describe(
         'The Redis on which BullMQ carries the deliveries. Empty: leadsync delivers in its own process.',
       ),
-    redis: redisOptions
+    redis: z
+      .lazy(redisOptions)
       .optional()
       .superRefine((value, context) => {
         for (const { at, message } of value ? faultsOf(value) : [])

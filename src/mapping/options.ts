@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { builtOnce } from '../platform/options/built-once.ts';
 import { isRegion } from './functions/phone.ts';
 import { type FieldRule, type Lookups, MAX_EXPRESSION } from './mapping-definition.ts';
 
@@ -31,16 +32,19 @@ function isExact(number: number): boolean {
 
 const INEXACT = 'has more digits than leadsync can keep in a number';
 
-const exactNumber = z
-  .number()
-  .refine(isExact, `${INEXACT}; put it in quotes, or write { from: "…" } for a whole number`);
-
-const scalar = z.union([plainText(), exactNumber, z.boolean(), z.null()], {
-  error: 'must be text, a number, true, false or null',
+/** Returns the schema of a constant in place of an expression. */
+const constant = builtOnce(() => {
+  const exactNumber = z
+    .number()
+    .refine(isExact, `${INEXACT}; put it in quotes, or write { from: "…" } for a whole number`);
+  const scalar = z.union([plainText(), exactNumber, z.boolean(), z.null()], {
+    error: 'must be text, a number, true, false or null',
+  });
+  return z.strictObject({ value: scalar.describe('A constant.') });
 });
 
-const constant = z.strictObject({ value: scalar.describe('A constant.') });
-const rules = {
+/** Returns the schemas of the options of an expression with rules. */
+const rules = builtOnce(() => ({
   from: expression().describe('The expression.'),
   max: z
     .int()
@@ -54,21 +58,26 @@ const rules = {
     .describe(
       'What to do if the expression fails for a lead: `refuse` the lead, or `drop` the value, which is then null.',
     ),
-};
-const plainExpression = expression().transform(
-  (from): FieldRule => ({ from, once: false, max: undefined, invalid: 'refuse' }),
+}));
+
+/** Returns the schema of an expression without rules. */
+const plainExpression = builtOnce(() =>
+  expression().transform((from): FieldRule => ({ from, once: false, max: undefined, invalid: 'refuse' })),
 );
 
-const field = z.union(
-  [
-    plainExpression,
-    constant,
-    z.strictObject({
-      ...rules,
-      once: z.boolean().default(false).describe('Whether the field is sent with the event `created` only.'),
-    }),
-  ],
-  { error: wrongRule('must be an expression, { value: … } or { from: …, once: …, max: …, invalid: … }') },
+/** Returns the schema of a field. */
+const field = builtOnce(() =>
+  z.union(
+    [
+      plainExpression(),
+      constant(),
+      z.strictObject({
+        ...rules(),
+        once: z.boolean().default(false).describe('Whether the field is sent with the event `created` only.'),
+      }),
+    ],
+    { error: wrongRule('must be an expression, { value: … } or { from: …, once: …, max: …, invalid: … }') },
+  ),
 );
 
 /** Returns the message for a value that is not a rule. For a list, the message says how to write it as an expression. */
@@ -86,9 +95,9 @@ export function perLeadOption(description: string) {
   return z
     .union(
       [
-        plainExpression,
-        constant,
-        z.strictObject(rules).transform((rule): FieldRule => ({ ...rule, once: false })),
+        plainExpression(),
+        constant(),
+        z.strictObject(rules()).transform((rule): FieldRule => ({ ...rule, once: false })),
       ],
       { error: wrongRule('must be an expression, { value: … } or { from: …, max: …, invalid: … }') },
     )
@@ -113,48 +122,52 @@ const exactValues = () =>
 
 const sampleText = (what: string) => z.string().optional().describe(`${what}.`);
 
-const sample = z.strictObject({
-  id: z.int().min(0).optional().describe('The id of the lead.'),
-  source: sampleText('The name of the source'),
-  service_name: sampleText('The name of the service'),
-  service_slug: sampleText('The slug of the service'),
-  created_at: sampleText('The creation time of the lead'),
-  client_name: sampleText('The name of the client'),
-  client_email: sampleText('The email address of the client'),
-  client_phone_number: sampleText('The phone number of the client'),
-  address: z.string().nullable().optional().describe('The friendly address; null for a lead without one.'),
-  all_details_one_liner: sampleText('The summary of the lead'),
-  answers: z
-    .record(z.string(), z.union([z.string(), z.array(z.string())]))
-    .optional()
-    .describe(
-      'The answers, by slug, in place of those of the sample lead. A list gives several answers with the same slug.',
-    ),
-  raw: exactValues().optional().describe("Fields that the service's API description does not define."),
-});
+const sample = builtOnce(() =>
+  z.strictObject({
+    id: z.int().min(0).optional().describe('The id of the lead.'),
+    source: sampleText('The name of the source'),
+    service_name: sampleText('The name of the service'),
+    service_slug: sampleText('The slug of the service'),
+    created_at: sampleText('The creation time of the lead'),
+    client_name: sampleText('The name of the client'),
+    client_email: sampleText('The email address of the client'),
+    client_phone_number: sampleText('The phone number of the client'),
+    address: z.string().nullable().optional().describe('The friendly address; null for a lead without one.'),
+    all_details_one_liner: sampleText('The summary of the lead'),
+    answers: z
+      .record(z.string(), z.union([z.string(), z.array(z.string())]))
+      .optional()
+      .describe(
+        'The answers, by slug, in place of those of the sample lead. A list gives several answers with the same slug.',
+      ),
+    raw: exactValues().optional().describe("Fields that the service's API description does not define."),
+  }),
+);
 
 /** What a test changes in the sample lead. */
-export type SampleChanges = z.output<typeof sample>;
+export type SampleChanges = z.output<ReturnType<typeof sample>>;
 
-const test = z
-  .strictObject({
-    name: z.string().min(1).max(200).describe('What the test shows.'),
-    lead: sample.default({}).describe('What differs from the sample lead.'),
-    event: z.enum(['created', 'updated']).default('created').describe('The event of the delivery.'),
-    gives: exactValues()
-      .optional()
-      .describe('The fields to expect. Fields that are not named here may have any value.'),
-    left_out: z.boolean().optional().describe('`true`: the lead does not go to this sink.'),
-  })
-  .refine(({ gives, left_out }) => !(gives !== undefined && left_out === true), {
-    error: 'expects fields of a lead that is left out: remove gives or left_out',
-  })
-  .refine(({ gives, left_out }) => gives !== undefined || left_out !== undefined, {
-    error: 'expects nothing: add gives or left_out',
-  });
+const test = builtOnce(() =>
+  z
+    .strictObject({
+      name: z.string().min(1).max(200).describe('What the test shows.'),
+      lead: sample().default({}).describe('What differs from the sample lead.'),
+      event: z.enum(['created', 'updated']).default('created').describe('The event of the delivery.'),
+      gives: exactValues()
+        .optional()
+        .describe('The fields to expect. Fields that are not named here may have any value.'),
+      left_out: z.boolean().optional().describe('`true`: the lead does not go to this sink.'),
+    })
+    .refine(({ gives, left_out }) => !(gives !== undefined && left_out === true), {
+      error: 'expects fields of a lead that is left out: remove gives or left_out',
+    })
+    .refine(({ gives, left_out }) => gives !== undefined || left_out !== undefined, {
+      error: 'expects nothing: add gives or left_out',
+    }),
+);
 
 /** A test of a mapping. */
-export type MappingTest = z.output<typeof test>;
+export type MappingTest = z.output<ReturnType<typeof test>>;
 
 /** The options of a sink that define which leads it gets, and in which form. */
 export const mappingOptions = {
@@ -172,7 +185,7 @@ export const mappingOptions = {
           (name) => FIELD_NAME.test(name),
           'is not a field name: use letters, digits, _, - and blanks, and dots between names, and do not begin with _leadsync_',
         ),
-      field,
+      z.lazy(field),
     )
     .refine((fields) => Object.keys(fields).length > 0, 'must not be empty')
     .refine((fields) => Object.keys(fields).length <= MAX_FIELDS, `may have at most ${MAX_FIELDS} fields`)
@@ -203,7 +216,7 @@ export const mappingOptions = {
     .optional()
     .describe('The country of phone numbers without a country code, for the function `phone`: `AU`.'),
   tests: z
-    .array(test)
+    .array(z.lazy(test))
     .max(200)
     .optional()
     .describe(

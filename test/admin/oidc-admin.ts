@@ -12,7 +12,7 @@ export const TOKEN = 'correct-horse-battery-staple';
 /** A provider of a configuration whose client is registered at the stub. */
 export function aProvider(stub: OidcStub, options: object = {}, parts: object = {}): OpenIdProvider {
   const { issuer, clientId: client_id, clientSecret: client_secret } = stub;
-  const read = oidcOptions.parse({ issuer, client_id, client_secret, label: 'Acme', ...options });
+  const read = oidcOptions().parse({ issuer, client_id, client_secret, label: 'Acme', ...options });
   return new OpenIdProvider(read, {
     stop: new AbortController().signal,
     monotonicMs: () => performance.now(),

@@ -6,7 +6,7 @@ import { parseConfig } from '../../src/config/load-config.ts';
 import { OpenSinks } from '../../src/operations/opening/open-sinks.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
-import { SOURCE } from '../config/reading.ts';
+import { pigeons, SOURCE } from '../config/reading.ts';
 import { type Files, readFiles } from '../support/import-scan.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -29,6 +29,29 @@ test.each(sinkTypes.map(({ type }) => type))(
     const loaded = loadedWith('src/cli/shell/context.ts', readFiles(root, 'src'));
     expect(loaded).toContain(`src/sinks/${type}/${type}-type.ts`);
     expect(loaded).not.toContain(file);
+  },
+);
+
+test('a configuration builds the options of the types that it names, and of no other', () => {
+  const [pigeon] = pigeons;
+  if (!pigeon) throw new Error('there is no pigeon');
+  const named = { ...pigeon, type: 'named' };
+  const unnamed = Object.defineProperty({ ...pigeon, type: 'unnamed' }, 'options', {
+    get: () => expect.fail('built the options of a type that the configuration does not name'),
+  });
+  const text = `${SOURCE}sinks:\n  birds: { type: named, loft: ./loft }\n`;
+  const { sinks } = parseConfig(text, '/etc/leadsync/leadsync.yaml', {
+    sinkTypes: [unnamed, named],
+    env: {},
+  });
+  expect(sinks).toMatchObject([{ name: 'birds', type: { type: 'named' } }]);
+});
+
+test.each(sinkTypes.map((type) => [type.type, type] as const))(
+  'the options of %s are built when they are first needed, and only then',
+  (_, type) => {
+    expect(Object.getOwnPropertyDescriptor(type, 'options')?.get).toBeDefined();
+    expect(type.options).toBe(type.options);
   },
 );
 

@@ -111,7 +111,8 @@ export const adminOptions = z
       .describe(
         'Trusts a proxy that logs people in, such as oauth2-proxy or Authelia, to say who a request is from. The header counts only in requests from `trusted_proxies`. The proxy must remove the header from requests that clients send.',
       ),
-    oidc: oidcOptions
+    oidc: z
+      .lazy(oidcOptions)
       .optional()
       .describe(
         'Lets people log in to the pages at an OpenID provider, such as Keycloak, Authentik, Google Workspace, Entra ID or Okta. Register `PUBLIC_URL/login/oidc/callback` there as redirect URI; `leadsync check` shows it. Needs a token with the role admin, for commands.',

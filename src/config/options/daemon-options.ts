@@ -47,10 +47,12 @@ export const daemonOptions = z.strictObject({
     .describe(
       'Notifies people of problems, for installations without Prometheus. docs/operating.md explains each condition.',
     ),
-  exports: exportOptions(nameOption)
+  exports: z
+    .lazy(() => exportOptions(nameOption))
     .default({})
     .describe('Scheduled exports of tables as files, each under a name of your choice.'),
-  backups: backupOptions(nameOption)
+  backups: z
+    .lazy(() => backupOptions(nameOption))
     .default({})
     .describe(
       'Scheduled backups of the data directory, each under a name of your choice, which must not be that of an export. `leadsync restore` restores one.',

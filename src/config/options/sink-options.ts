@@ -3,64 +3,71 @@ import { type BreakerPolicy, DEFAULT_BREAKER, JUDGED_BATCHES } from '../../leads
 import type { LeadEvent } from '../../leads/delivery.ts';
 import type { FieldRule } from '../../mapping/mapping-definition.ts';
 import { mappingOptions, perLeadOption } from '../../mapping/options.ts';
+import { builtOnce } from '../../platform/options/built-once.ts';
+import { duration } from '../../platform/options/option-types.ts';
 import { printDuration } from '../../platform/text/human-readable.ts';
 import type { SinkType } from '../../sinks/sink-type.ts';
 import { durationBetween, nameOption } from './option-limits.ts';
 
+/** The random variation of each wait, as a fraction of it. */
+const DEFAULT_JITTER = 0.2;
+
 /** The waits after failed attempts, about three days in all. If the attempt after the last wait fails as well, the delivery is dead. */
-const DEFAULT_RETRY_SCHEDULE = ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'];
+const DEFAULT_SCHEDULE = ['5s', '5m', '30m', '2h', '5h', '10h', '14h', '20h', '24h'];
 
-const batch = { max: z.int().min(1).max(10_000), wait: durationBetween('0s', '1d') };
+const retry = builtOnce(() =>
+  z
+    .strictObject({
+      schedule: z
+        .array(durationBetween('0s', '30d'))
+        .max(100)
+        .prefault(DEFAULT_SCHEDULE)
+        .describe(
+          'The waits after the first, second, … failed attempt. When the attempt after the last wait fails, the delivery is dead. An empty list: one attempt.',
+        ),
+      jitter: z
+        .number()
+        .min(0)
+        .max(1)
+        .default(DEFAULT_JITTER)
+        .describe('Random variation of each wait, as a fraction of it: 0.2 is up to 20% more or less.'),
+    })
+    .prefault({})
+    .describe(
+      'How to retry a lead that failed while others were delivered. Attempts at an unavailable destination do not count.',
+    ),
+);
 
-const retry = z
-  .strictObject({
-    schedule: z
-      .array(durationBetween('0s', '30d'))
-      .max(100)
-      .prefault(DEFAULT_RETRY_SCHEDULE)
-      .describe(
-        'The waits after the first, second, … failed attempt. When the attempt after the last wait fails, the delivery is dead. An empty list: one attempt.',
-      ),
-    jitter: z
-      .number()
-      .min(0)
-      .max(1)
-      .default(0.2)
-      .describe('Random variation of each wait, as a fraction of it: 0.2 is up to 20% more or less.'),
-  })
-  .prefault({})
-  .describe(
-    'How to retry a lead that failed while others were delivered. Attempts at an unavailable destination do not count.',
-  );
-
-const breaker = z
-  .strictObject({
-    failure_rate: z
-      .number()
-      .min(0.1)
-      .max(1)
-      .default(DEFAULT_BREAKER.failureRate)
-      .describe(
-        `Hold the sink when this share of its last ${JUDGED_BATCHES} batches has failed: 0.9 is ${JUDGED_BATCHES * 0.9} of them.`,
-      ),
-    consecutive_failures: z
-      .int()
-      .min(1)
-      .max(100)
-      .default(DEFAULT_BREAKER.consecutiveFailures)
-      .describe(
-        'Also hold the sink after this many failed batches in a row, if it delivered no lead in the last 5 seconds. This is for sinks that get few leads.',
-      ),
-    max_probe_wait: durationBetween('1s', '1h')
-      .prefault(printDuration(DEFAULT_BREAKER.maxProbeWaitMs))
-      .describe(
-        'Maximum wait between two probes of a held sink, unless the destination asks for more (`Retry-After`). leadsync varies each wait by up to 20%. The first probes come after 5 seconds.',
-      ),
-  })
-  .prefault({})
-  .describe(
-    'When leadsync holds the sink because its destination does not work, and how often it then tries again (a circuit breaker).',
-  );
+const breaker = builtOnce(() =>
+  z
+    .strictObject({
+      failure_rate: z
+        .number()
+        .min(0.1)
+        .max(1)
+        .default(DEFAULT_BREAKER.failureRate)
+        .describe(
+          `Hold the sink when this share of its last ${JUDGED_BATCHES} batches has failed: 0.9 is ${JUDGED_BATCHES * 0.9} of them.`,
+        ),
+      consecutive_failures: z
+        .int()
+        .min(1)
+        .max(100)
+        .default(DEFAULT_BREAKER.consecutiveFailures)
+        .describe(
+          'Also hold the sink after this many failed batches in a row, if it delivered no lead in the last 5 seconds. This is for sinks that get few leads.',
+        ),
+      max_probe_wait: durationBetween('1s', '1h')
+        .prefault(printDuration(DEFAULT_BREAKER.maxProbeWaitMs))
+        .describe(
+          'Maximum wait between two probes of a held sink, unless the destination asks for more (`Retry-After`). leadsync varies each wait by up to 20%. The first probes come after 5 seconds.',
+        ),
+    })
+    .prefault({})
+    .describe(
+      'When leadsync holds the sink because its destination does not work, and how often it then tries again (a circuit breaker).',
+    ),
+);
 
 const MAX_RATE = 10_000;
 const WRONG_RATE = `must be a rate such as 5/s, 100/m or 1000/h, from 1 to ${MAX_RATE}`;
@@ -88,15 +95,18 @@ function rateOption(standard: string | undefined) {
 }
 
 /** The retry policy for a failed delivery whose sink was removed from the configuration during the attempt. */
-export const DEFAULT_RETRY = policyOf(retry.parse(undefined));
+export const DEFAULT_RETRY = {
+  scheduleMs: DEFAULT_SCHEDULE.map((wait) => duration().parse(wait)),
+  jitter: DEFAULT_JITTER,
+};
 
 /** Converts the options of `retry` to a policy. */
-export function policyOf({ schedule, jitter }: z.output<typeof retry>) {
+export function policyOf({ schedule, jitter }: z.output<ReturnType<typeof retry>>) {
   return { scheduleMs: schedule, jitter };
 }
 
 /** Converts the options of `breaker` to a policy. */
-export function breakerOf(options: z.output<typeof breaker>): BreakerPolicy {
+export function breakerOf(options: z.output<ReturnType<typeof breaker>>): BreakerPolicy {
   const { failure_rate, consecutive_failures, max_probe_wait } = options;
   return {
     failureRate: failure_rate,
@@ -136,8 +146,8 @@ export function sinkOptions({ defaults, perLead = {} }: OptionParts) {
       ),
     batch: z
       .strictObject({
-        max: batch.max.default(defaults.batchMax).describe('Maximum leads per batch.'),
-        wait: batch.wait
+        max: z.int().min(1).max(10_000).default(defaults.batchMax).describe('Maximum leads per batch.'),
+        wait: durationBetween('0s', '1d')
           .prefault(printDuration(defaults.batchWaitMs))
           .describe('Maximum time that the oldest lead waits for its batch to fill.'),
       })
@@ -153,8 +163,8 @@ export function sinkOptions({ defaults, perLead = {} }: OptionParts) {
     timeout: durationBetween('100ms', '1h')
       .prefault(printDuration(defaults.timeoutMs))
       .describe("The deadline of one attempt, including the destination's complete answer."),
-    retry,
-    breaker,
+    retry: retry(),
+    breaker: breaker(),
     ...mappingOptions,
   });
 }

@@ -1,3 +1,4 @@
+import { builtOnce } from '../../platform/options/built-once.ts';
 import type { Path } from '../faults/fault-list.ts';
 import { takesSecretFile } from '../options/absolute-paths.ts';
 import { daemonOptions } from '../options/daemon-options.ts';
@@ -18,7 +19,7 @@ export function isNeeded(path: Path, purpose: Purpose): boolean {
     case 'sources':
       return option === undefined || option === 'poll';
     case 'sinks':
-      return option === undefined || option === 'type' || COMMON.has(String(option));
+      return option === undefined || option === 'type' || commonOptions().has(String(option));
     case 'alerts':
       return false;
     case 'ledger':
@@ -28,16 +29,15 @@ export function isNeeded(path: Path, purpose: Purpose): boolean {
   }
 }
 
-/** Names of the options that every sink has. The ledger needs their values, such as which events are owed and when to retry. */
-const COMMON: ReadonlySet<string> = new Set(Object.keys(sinkOptions(ANY_TYPE).shape));
+/** Returns the names of the options that every sink has. The ledger needs their values, such as which events are owed and when to retry. */
+const commonOptions = builtOnce((): ReadonlySet<string> => new Set(Object.keys(sinkOptions(ANY_TYPE).shape)));
 
-/** The schema of the top-level options. Built on first use, because building it takes longer than reading a file. */
-let daemonSchema: JsonSchema | undefined;
+/** Returns the schema of the top-level options. */
+const daemonSchema = builtOnce(() => optionJsonSchema(daemonOptions));
 
 /** Whether a path in a top-level section is the path of a secret, or leads into one. */
 function isSecret(path: Path): boolean {
-  daemonSchema ??= optionJsonSchema(daemonOptions);
-  let schema: JsonSchema | undefined = daemonSchema;
+  let schema: JsonSchema | undefined = daemonSchema();
   for (const key of path) {
     schema = schema && schemaOf(schema, String(key));
     if (takesSecretFile(schema)) return true;

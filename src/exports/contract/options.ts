@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { accessOptions, keyFault } from '../../bucket/bucket-options.ts';
 import { relations } from '../../catalog/documented.ts';
+import { builtOnce } from '../../platform/options/built-once.ts';
 import { duration } from '../../platform/options/option-types.ts';
 import { isTimezone } from '../../platform/time/timezone.ts';
 import { BACKUP, EXPORT_FORMATS, type ExportFormat } from './format-names.ts';
@@ -10,8 +11,8 @@ const NAMES = relations.map(({ name }) => name);
 
 const [SHORTEST_MS, LONGEST_MS] = [60_000, 366 * 86_400_000];
 
-/** Options that set the schedule of an export or a backup. */
-const scheduleOptions = {
+/** Returns the options that set the schedule of an export or a backup. */
+const scheduleOptions = builtOnce(() => ({
   every: duration()
     .refine((ms) => ms >= SHORTEST_MS && ms <= LONGEST_MS, 'must be between 1m and 366d')
     .optional()
@@ -26,10 +27,10 @@ const scheduleOptions = {
     .refine(isTimezone, 'must be a time zone such as Europe/Berlin')
     .optional()
     .describe('The time zone of `at`, such as Europe/Berlin. Absent: UTC.'),
-};
+}));
 
-/** Options of every export, whatever its destination. */
-const common = {
+/** Returns the options of every export, whatever its destination. */
+const common = builtOnce(() => ({
   tables: z
     .array(z.enum(['all', ...NAMES]))
     .min(1)
@@ -47,7 +48,7 @@ const common = {
     .describe(
       '`new`: rows that were added or changed since an hour before the last run. Some rows repeat; recognise them by their key.',
     ),
-  ...scheduleOptions,
+  ...scheduleOptions(),
   keep: z
     .int()
     .min(1)
@@ -55,11 +56,11 @@ const common = {
     .describe(
       'The number of newest exports to keep; leadsync removes older ones. Absent: keeps all. Cannot be combined with `rows: new`, whose files build on each other.',
     ),
-};
+}));
 
-/** Options of every backup, whatever its destination. */
-const backupCommon = {
-  ...scheduleOptions,
+/** Returns the options of every backup, whatever its destination. */
+const backupCommon = builtOnce(() => ({
+  ...scheduleOptions(),
   keep: z
     .int()
     .min(1)
@@ -67,54 +68,55 @@ const backupCommon = {
     .describe(
       'The number of newest backups to keep. Before a run, leadsync removes those beyond this number; it removes the oldest of the rest only once the new backup is complete. Absent: keeps all.',
     ),
-};
+}));
 
-const directoryOptions = {
+const directoryOptions = builtOnce(() => ({
   directory: z
     .string()
     .min(1, 'must not be empty')
     .refine((path) => !path.includes('\0'), 'must not contain NUL')
     .describe('The folder for the files, which appear there only when complete. The first run creates it.'),
-};
+}));
 
-const s3Options = {
+const s3Options = builtOnce(() => ({
   bucket: z.string().min(1, 'must not be empty').describe('The bucket, which must exist.'),
   prefix: z
     .string()
     .default('')
     .describe('The beginning of every key. End it with `/` for a folder: `leadsync/`.'),
-  ...accessOptions,
-  path_style: accessOptions.path_style.default(false),
-  checksums: accessOptions.checksums.default(true),
-};
+  ...accessOptions(),
+  path_style: accessOptions().path_style.default(false),
+  checksums: accessOptions().checksums.default(true),
+}));
 
 const directory = {
   type: 'directory',
   summary: 'Files in a folder; each appears only when it is complete.',
-  options: z.strictObject({ ...directoryOptions, ...common }),
 } as const;
 
 const s3 = {
   type: 's3',
   summary: 'Objects in a bucket of S3-compatible storage; each appears only when it is complete.',
-  options: z.strictObject({ ...s3Options, ...common }),
 } as const;
 
-/** The types of exports, by destination, each with its options. */
-export const exportTypes = [directory, s3] as const;
+/** Returns the types of exports, by destination, each with its options. */
+export const exportTypes = builtOnce(() => typesWith(common()));
 
-const backupDirectory = {
-  ...directory,
-  options: z.strictObject({ ...directoryOptions, ...backupCommon }),
-} as const;
-const backupS3 = { ...s3, options: z.strictObject({ ...s3Options, ...backupCommon }) } as const;
+/** Returns the types of backups, by destination, each with its options. */
+export const backupTypes = builtOnce(() => typesWith(backupCommon()));
 
-/** The types of backups, by destination, each with its options. */
-export const backupTypes = [backupDirectory, backupS3] as const;
+/** Returns the types of destinations, each with its own options and the common ones. */
+function typesWith<Common extends z.ZodRawShape>(common: Common) {
+  return [
+    { ...directory, options: z.strictObject({ ...directoryOptions(), ...common }) },
+    { ...s3, options: z.strictObject({ ...s3Options(), ...common }) },
+  ] as const;
+}
 
 /** Returns the schema of `exports:` in the configuration. `name` is the schema of an export's name. */
 export function exportOptions(name: z.ZodString) {
-  const entry = entryOf(directory.options.shape, s3.options.shape).superRefine((options, context) => {
+  const [toDirectory, toBucket] = exportTypes();
+  const entry = entryOf(toDirectory.options.shape, toBucket.options.shape).superRefine((options, context) => {
     for (const { path, message } of faultsIn(options)) context.addIssue({ code: 'custom', path, message });
   });
   return z.record(name, entry);
@@ -122,12 +124,11 @@ export function exportOptions(name: z.ZodString) {
 
 /** Returns the schema of `backups:` in the configuration. `name` is the schema of a backup's name. */
 export function backupOptions(name: z.ZodString) {
-  const entry = entryOf(backupDirectory.options.shape, backupS3.options.shape).superRefine(
-    (options, context) => {
-      for (const { path, message } of faultsIn({ ...options, rows: 'all' }))
-        context.addIssue({ code: 'custom', path, message });
-    },
-  );
+  const [toDirectory, toBucket] = backupTypes();
+  const entry = entryOf(toDirectory.options.shape, toBucket.options.shape).superRefine((options, context) => {
+    for (const { path, message } of faultsIn({ ...options, rows: 'all' }))
+      context.addIssue({ code: 'custom', path, message });
+  });
   return z.record(name, entry);
 }
 
@@ -156,7 +157,7 @@ type BackupEntry = z.output<ReturnType<typeof backupOptions>>[string];
 /** The destination of an export or backup, as configured. */
 export type ExportTarget =
   | { readonly type: 'directory'; readonly directory: string }
-  | ({ readonly type: 's3' } & z.output<z.ZodObject<typeof s3Options>>);
+  | ({ readonly type: 's3' } & z.output<z.ZodObject<ReturnType<typeof s3Options>>>);
 
 /** The configuration of a scheduled export, or of a scheduled backup, whose `format` is `backup`. */
 export interface ExportConfig {

@@ -6,7 +6,9 @@ import { csvOptions } from './options.ts';
 export const csv = defineSink({
   type: 'csv',
   summary: 'Writes leads as CSV files, in a folder or a bucket. Each file is complete the moment it appears.',
-  options: csvOptions,
+  get options() {
+    return csvOptions();
+  },
   paths: ['directory'],
   place: placeNames,
   checked: () => 'Files can be written there.',

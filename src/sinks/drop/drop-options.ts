@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { accessOptions, type BucketAccess, keyFault } from '../../bucket/bucket-options.ts';
+import { builtOnce } from '../../platform/options/built-once.ts';
 
 /** A bucket, and folders below it, none of which is `.` or `..`: a service or a proxy would resolve these. */
 const ADDRESS = /^s3:\/\/([A-Za-z\d][\w.-]{2,62})((?:\/(?!\.{1,2}(?:\/|$))[\w.=-]+)*)\/?$/;
@@ -30,21 +31,24 @@ export function placeOptions(directory: string) {
   };
 }
 
-const { region, path_style, checksums, ...others } = accessOptions;
-
-/** The options by which a drop reaches its bucket. The region is `bucket_region`, because every sink has another option named `region`. */
-export const bucketOptions = {
-  bucket_region: region,
-  ...others,
-  path_style: path_style.optional().describe(`${path_style.description} Absent: \`false\`.`),
-  checksums: checksums.optional().describe(`${checksums.description} Absent: \`true\`.`),
-};
+/** Returns the schemas of the options by which a drop reaches its bucket. The region is `bucket_region`, because every sink has another option named `region`. */
+export const bucketOptions = builtOnce(() => {
+  const { region, path_style, checksums, ...others } = accessOptions();
+  return {
+    bucket_region: region,
+    ...others,
+    path_style: path_style.optional().describe(`${path_style.description} Absent: \`false\`.`),
+    checksums: checksums.optional().describe(`${checksums.description} Absent: \`true\`.`),
+  };
+});
 
 /** Names of the options that identify the place of a drop. */
 export const placeNames: readonly string[] = ['directory', 'to', 'endpoint'];
 
 /** The options of a drop. */
-export type DropOptions = z.output<z.ZodObject<ReturnType<typeof placeOptions> & typeof bucketOptions>>;
+export type DropOptions = z.output<
+  z.ZodObject<ReturnType<typeof placeOptions> & ReturnType<typeof bucketOptions>>
+>;
 
 /** Reports a missing or second place, because a drop has exactly one, and bucket options that have no effect or are incomplete. */
 export function requireOnePlace(options: DropOptions, context: z.RefinementCtx): void {
@@ -56,7 +60,7 @@ function faultsIn(options: DropOptions): [path: string[], message: string][] {
   if (to === undefined) {
     if (directory === undefined)
       return [[[], 'has no place for its files: set `directory: ./drop`, or `to: s3://BUCKET/FOLDER`']];
-    const given = Object.keys(bucketOptions).filter(
+    const given = Object.keys(bucketOptions()).filter(
       (name) => options[name as keyof DropOptions] !== undefined,
     );
     return given.map((name) => [[name], 'has no effect without `to`: remove it']);

@@ -6,7 +6,9 @@ import { emailOptions } from './options.ts';
 export const email = defineSink({
   type: 'email',
   summary: 'Sends leads by email, through an SMTP server.',
-  options: emailOptions,
+  get options() {
+    return emailOptions();
+  },
   perLead: {
     to: {
       means:

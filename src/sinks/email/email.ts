@@ -26,7 +26,7 @@ export class EmailSink implements Sink {
   readonly #host: string;
   readonly #url: URL;
 
-  constructor({ server, from }: z.output<typeof emailOptions>, parts: SinkParts) {
+  constructor({ server, from }: z.output<ReturnType<typeof emailOptions>>, parts: SinkParts) {
     this.#parts = parts;
     this.#from = from;
     this.#url = new URL(server.reveal());

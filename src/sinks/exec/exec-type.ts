@@ -6,7 +6,9 @@ export const exec = defineSink({
   type: 'exec',
   summary:
     'For each batch, starts a program that reads leads from its standard input: as JSON lines, or as a Singer target.',
-  options: execOptions,
+  get options() {
+    return execOptions();
+  },
   paths: ['cwd'],
   faults: optionFaults,
   warnings: optionWarnings,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { builtOnce } from '../../platform/options/built-once.ts';
 import { secret, size } from '../../platform/options/option-types.ts';
 import { Secret } from '../../platform/options/secret.ts';
 import type { OptionFault } from '../sink-type.ts';
@@ -31,51 +32,53 @@ const configValue = z.union(
   { error: 'must be text, a number, true, false, a list or a map, or { file: /run/secrets/x }' },
 );
 
-/** The options of an exec sink, without those common to every sink. */
-export const execOptions = z.strictObject({
-  command: command.describe(
-    'The program and its arguments: `[psql, -f, load.sql]`. A name without a slash is searched for on the `PATH`; a relative path is relative to `cwd`. No shell interprets the command. Other users of the machine can see arguments: put secrets into `env` or `config`.',
-  ),
-  speaks: z
-    .enum(['jsonl', 'singer'])
-    .default('jsonl')
-    .describe(
-      'What the program reads from its standard input: `jsonl`, one line with a JSON object for each lead; or `singer`, the messages SCHEMA, RECORD and STATE for a Singer target. With `singer`, the defaults are `batch: {max: 10000, wait: 5m}` and `timeout: 5m`.',
+/** Returns the schema of the options of an exec sink, without those common to every sink. */
+export const execOptions = builtOnce(() =>
+  z.strictObject({
+    command: command.describe(
+      'The program and its arguments: `[psql, -f, load.sql]`. A name without a slash is searched for on the `PATH`; a relative path is relative to `cwd`. No shell interprets the command. Other users of the machine can see arguments: put secrets into `env` or `config`.',
     ),
-  config: z
-    .record(z.string(), configValue)
-    .transform((config) => new Secret(JSON.stringify(config, revealed)))
-    .optional()
-    .describe(
-      'The configuration of a Singer target. leadsync writes it to a private file for each start, appends `--config FILE` to the command, and removes the file afterwards. Every string in it counts as a secret.',
-    ),
-  env: z
-    .record(z.string().regex(/^[A-Za-z_]\w*$/, 'is not the name of an environment variable'), secret())
-    .default({})
-    .describe(
-      'Environment variables of the program. Their values are secret. From its own environment, leadsync passes on only PATH, HOME, USER, LOGNAME, LANG, LC_ALL, TZ and TMPDIR.',
-    ),
-  cwd: z
-    .string()
-    .min(1, 'must not be empty')
-    .refine((path) => !path.includes('\0'), 'must not contain NUL')
-    .default('.')
-    .describe('The folder in which the program runs. `.` is the folder of the configuration.'),
-  ids: z
-    .enum(['number', 'string'])
-    .default('number')
-    .describe(
-      'How ids are written: as a `number` with every digit, or as a `string`, for programs that round whole numbers above 2^53. This does not apply to `fields` with `speaks: jsonl`.',
-    ),
-  max_lead_size: size()
-    .prefault('1mb')
-    .describe(
-      'Maximum size of the JSON of a lead as received, or of its `fields`. leadsync refuses a larger lead and delivers the rest of the batch.',
-    ),
-});
+    speaks: z
+      .enum(['jsonl', 'singer'])
+      .default('jsonl')
+      .describe(
+        'What the program reads from its standard input: `jsonl`, one line with a JSON object for each lead; or `singer`, the messages SCHEMA, RECORD and STATE for a Singer target. With `singer`, the defaults are `batch: {max: 10000, wait: 5m}` and `timeout: 5m`.',
+      ),
+    config: z
+      .record(z.string(), configValue)
+      .transform((config) => new Secret(JSON.stringify(config, revealed)))
+      .optional()
+      .describe(
+        'The configuration of a Singer target. leadsync writes it to a private file for each start, appends `--config FILE` to the command, and removes the file afterwards. Every string in it counts as a secret.',
+      ),
+    env: z
+      .record(z.string().regex(/^[A-Za-z_]\w*$/, 'is not the name of an environment variable'), secret())
+      .default({})
+      .describe(
+        'Environment variables of the program. Their values are secret. From its own environment, leadsync passes on only PATH, HOME, USER, LOGNAME, LANG, LC_ALL, TZ and TMPDIR.',
+      ),
+    cwd: z
+      .string()
+      .min(1, 'must not be empty')
+      .refine((path) => !path.includes('\0'), 'must not contain NUL')
+      .default('.')
+      .describe('The folder in which the program runs. `.` is the folder of the configuration.'),
+    ids: z
+      .enum(['number', 'string'])
+      .default('number')
+      .describe(
+        'How ids are written: as a `number` with every digit, or as a `string`, for programs that round whole numbers above 2^53. This does not apply to `fields` with `speaks: jsonl`.',
+      ),
+    max_lead_size: size()
+      .prefault('1mb')
+      .describe(
+        'Maximum size of the JSON of a lead as received, or of its `fields`. leadsync refuses a larger lead and delivers the rest of the batch.',
+      ),
+  }),
+);
 
 /** The options of an exec sink, validated. */
-export type ExecOptions = z.output<typeof execOptions>;
+export type ExecOptions = z.output<ReturnType<typeof execOptions>>;
 
 /** Returns the faults in the combination of options. */
 export function optionFaults({ config, speaks }: ExecOptions): readonly OptionFault[] {

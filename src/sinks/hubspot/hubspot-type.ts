@@ -11,7 +11,9 @@ const REQUESTS: Readonly<Record<HubSpotOptions['object'], number>> = { deal: 5, 
 export const hubspot = defineSink({
   type: 'hubspot',
   summary: 'Creates a deal (or lead) in HubSpot for each lead, and a contact for each new person.',
-  options: hubspotOptions,
+  get options() {
+    return hubspotOptions();
+  },
   fieldFault,
   standardFields,
   place: ['api_url', 'object'],

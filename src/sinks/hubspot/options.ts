@@ -1,45 +1,48 @@
 import { z } from 'zod';
+import { builtOnce } from '../../platform/options/built-once.ts';
 import { secret } from '../../platform/options/option-types.ts';
 import type { StandardField } from '../sink-type.ts';
 
 /** Visible ASCII without spaces, as a header requires. */
 const TOKEN = /^[\x21-\x7e]+$/;
 
-/** The options of a hubspot sink, without those common to every sink. */
-export const hubspotOptions = z.strictObject({
-  token: secret()
-    .refine((token) => TOKEN.test(token.reveal()), 'must be a service key such as pat-…, on one line')
-    .describe(
-      'The service key of the HubSpot account (`pat-…`), or the token of a private app. It needs the scopes to read and write contacts and the records of `object`, and for `leadsync setup` also their schemas.',
-    ),
-  object: z
-    .enum(['deal', 'lead', 'none'])
-    .default('deal')
-    .describe(
-      'The record that leadsync creates in HubSpot for each lead and links to the contact: a `deal`, a `lead` (Sales Hub), or `none`, so that there is only the contact.',
-    ),
-  overwrite: z
-    .enum(['never', 'empty', 'always'])
-    .default('empty')
-    .describe(
-      'Which properties of an existing record leadsync writes. `empty`: those without a value; `always`: all; `never`: none. Applies to the contact of a known person, and with `events: [created, updated]` also to the deal or lead.',
-    ),
-  standard_fields: z
-    .boolean()
-    .default(true)
-    .describe(
-      'Whether the sink starts with the standard fields for a new HubSpot account. Each entry in `fields` adds a field or replaces one. `false`: the sink writes only the fields in `fields`.',
-    ),
-  api_url: z
-    .string()
-    .refine((url) => isAddress(url), 'must be an address such as https://api.hubapi.com')
-    .transform((url) => url.replace(/\/+$/, ''))
-    .default('https://api.hubapi.com')
-    .describe("The address of HubSpot's API."),
-});
+/** Returns the schema of the options of a hubspot sink, without those common to every sink. */
+export const hubspotOptions = builtOnce(() =>
+  z.strictObject({
+    token: secret()
+      .refine((token) => TOKEN.test(token.reveal()), 'must be a service key such as pat-…, on one line')
+      .describe(
+        'The service key of the HubSpot account (`pat-…`), or the token of a private app. It needs the scopes to read and write contacts and the records of `object`, and for `leadsync setup` also their schemas.',
+      ),
+    object: z
+      .enum(['deal', 'lead', 'none'])
+      .default('deal')
+      .describe(
+        'The record that leadsync creates in HubSpot for each lead and links to the contact: a `deal`, a `lead` (Sales Hub), or `none`, so that there is only the contact.',
+      ),
+    overwrite: z
+      .enum(['never', 'empty', 'always'])
+      .default('empty')
+      .describe(
+        'Which properties of an existing record leadsync writes. `empty`: those without a value; `always`: all; `never`: none. Applies to the contact of a known person, and with `events: [created, updated]` also to the deal or lead.',
+      ),
+    standard_fields: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether the sink starts with the standard fields for a new HubSpot account. Each entry in `fields` adds a field or replaces one. `false`: the sink writes only the fields in `fields`.',
+      ),
+    api_url: z
+      .string()
+      .refine((url) => isAddress(url), 'must be an address such as https://api.hubapi.com')
+      .transform((url) => url.replace(/\/+$/, ''))
+      .default('https://api.hubapi.com')
+      .describe("The address of HubSpot's API."),
+  }),
+);
 
 /** The options of a hubspot sink, validated. */
-export type HubSpotOptions = z.output<typeof hubspotOptions>;
+export type HubSpotOptions = z.output<ReturnType<typeof hubspotOptions>>;
 
 function isAddress(value: string): boolean {
   const url = URL.parse(value);

@@ -5,7 +5,9 @@ import { kafkaOptions, optionFaults, optionWarnings } from './options.ts';
 export const kafka = defineSink({
   type: 'kafka',
   summary: 'Writes leads as records to a Kafka topic, in order for each lead.',
-  options: kafkaOptions,
+  get options() {
+    return kafkaOptions();
+  },
   perLead: {
     topic_by: {
       means:

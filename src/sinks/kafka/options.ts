@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isLoopback, readHostAndPort } from '../../platform/http/address.ts';
+import { builtOnce } from '../../platform/options/built-once.ts';
 import { secret } from '../../platform/options/option-types.ts';
 import type { OptionFault } from '../sink-type.ts';
 
@@ -29,57 +30,59 @@ export function isTopic(text: string): boolean {
   return TOPIC.test(text);
 }
 
-/** The options of a kafka sink, without those common to every sink. */
-export const kafkaOptions = z.strictObject({
-  brokers: z
-    .string()
-    .refine((text) => readBrokers(text) !== undefined, WRONG_BROKERS)
-    .describe(
-      'The addresses of some brokers, separated by commas: `kafka-1.example.com:9092,kafka-2.example.com:9092`. leadsync asks them for the others. The default port is 9092.',
-    ),
-  topic: z.string().refine(isTopic, WRONG_TOPIC).describe('The topic to write to.'),
-  create: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether leadsync creates a topic that is missing, with the replication factor of the brokers. Needs Kafka 2.4 or newer and the right CREATE.',
-    ),
-  partitions: z
-    .int()
-    .min(1)
-    .max(10_000)
-    .optional()
-    .describe(
-      'The number of partitions of a topic that leadsync creates. Default: the number that the brokers are configured with.',
-    ),
-  tombstones: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether an `erased` event is a record without a value, with which a compacted topic removes the earlier records of the lead. leadsync then creates topics as compacted.',
-    ),
-  compression: z
-    .enum(['none', 'gzip', 'snappy', 'lz4', 'zstd'])
-    .default('none')
-    .describe('How records are compressed, in transit and on the brokers.'),
-  tls: z.boolean().default(false).describe('Whether to connect with TLS.'),
-  tls_ca: secret()
-    .optional()
-    .describe('The certificates of the authorities to trust, in PEM, in place of the public ones.'),
-  tls_certificate: secret()
-    .optional()
-    .describe("leadsync's own certificate in PEM, for brokers that ask for one (mutual TLS)."),
-  tls_key: secret().optional().describe('The private key of `tls_certificate`, in PEM.'),
-  sasl: z
-    .enum(['plain', 'scram-sha-256', 'scram-sha-512'])
-    .default('plain')
-    .describe('The SASL mechanism of the login. Applies with `username` and `password`.'),
-  username: z.string().min(1).optional().describe('The name to log in with.'),
-  password: secret().optional().describe('The password to log in with.'),
-});
+/** Returns the schema of the options of a kafka sink, without those common to every sink. */
+export const kafkaOptions = builtOnce(() =>
+  z.strictObject({
+    brokers: z
+      .string()
+      .refine((text) => readBrokers(text) !== undefined, WRONG_BROKERS)
+      .describe(
+        'The addresses of some brokers, separated by commas: `kafka-1.example.com:9092,kafka-2.example.com:9092`. leadsync asks them for the others. The default port is 9092.',
+      ),
+    topic: z.string().refine(isTopic, WRONG_TOPIC).describe('The topic to write to.'),
+    create: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether leadsync creates a topic that is missing, with the replication factor of the brokers. Needs Kafka 2.4 or newer and the right CREATE.',
+      ),
+    partitions: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .optional()
+      .describe(
+        'The number of partitions of a topic that leadsync creates. Default: the number that the brokers are configured with.',
+      ),
+    tombstones: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether an `erased` event is a record without a value, with which a compacted topic removes the earlier records of the lead. leadsync then creates topics as compacted.',
+      ),
+    compression: z
+      .enum(['none', 'gzip', 'snappy', 'lz4', 'zstd'])
+      .default('none')
+      .describe('How records are compressed, in transit and on the brokers.'),
+    tls: z.boolean().default(false).describe('Whether to connect with TLS.'),
+    tls_ca: secret()
+      .optional()
+      .describe('The certificates of the authorities to trust, in PEM, in place of the public ones.'),
+    tls_certificate: secret()
+      .optional()
+      .describe("leadsync's own certificate in PEM, for brokers that ask for one (mutual TLS)."),
+    tls_key: secret().optional().describe('The private key of `tls_certificate`, in PEM.'),
+    sasl: z
+      .enum(['plain', 'scram-sha-256', 'scram-sha-512'])
+      .default('plain')
+      .describe('The SASL mechanism of the login. Applies with `username` and `password`.'),
+    username: z.string().min(1).optional().describe('The name to log in with.'),
+    password: secret().optional().describe('The password to log in with.'),
+  }),
+);
 
 /** The options of a kafka sink after validation. */
-export type KafkaOptions = z.output<typeof kafkaOptions>;
+export type KafkaOptions = z.output<ReturnType<typeof kafkaOptions>>;
 
 /** Returns the faults in the combination of options. */
 export function optionFaults(options: KafkaOptions, perLead: ReadonlySet<string>): readonly OptionFault[] {

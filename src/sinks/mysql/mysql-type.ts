@@ -6,7 +6,9 @@ import { mysqlOptions } from './options.ts';
 export const mysql = defineSink({
   type: 'mysql',
   summary: 'Keeps the current content of every lead in tables of MySQL or MariaDB.',
-  options: mysqlOptions,
+  get options() {
+    return mysqlOptions();
+  },
   fieldFault,
   place: ['prefix'],
   checked: () => 'Logged in, with the rights to write; nothing was written.',

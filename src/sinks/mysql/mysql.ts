@@ -38,7 +38,7 @@ export class MysqlSink implements Sink {
   readonly #keepsRaw: boolean;
   readonly #preparation: Preparation;
 
-  constructor({ url, prefix, raw }: z.output<typeof mysqlOptions>, parts: SinkParts) {
+  constructor({ url, prefix, raw }: z.output<ReturnType<typeof mysqlOptions>>, parts: SinkParts) {
     this.#parts = parts;
     this.#keepsRaw = raw;
     this.#database = new Database(readAddress(url.reveal()) as Address, parts);

@@ -7,7 +7,9 @@ export const parquet = defineSink({
   type: 'parquet',
   summary:
     'Writes leads as Parquet files with a folder for each day, in a folder or a bucket. Each file is complete the moment it appears.',
-  options: parquetOptions,
+  get options() {
+    return parquetOptions();
+  },
   paths: ['directory'],
   place: placeNames,
   checked: () => 'Files can be written there.',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { builtOnce } from '../../platform/options/built-once.ts';
 import { secret } from '../../platform/options/option-types.ts';
 import type { StandardField } from '../sink-type.ts';
 
@@ -6,56 +7,58 @@ import type { StandardField } from '../sink-type.ts';
 const TOKEN = /^[\x21-\x7e]+$/;
 const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 
-/** The options of a pipedrive sink, without those common to every sink. */
-export const pipedriveOptions = z.strictObject({
-  domain: z
-    .string()
-    .refine(
-      isDomain,
-      'must be the address of the company at Pipedrive, such as https://example.pipedrive.com',
-    )
-    .transform((url) => new URL(url).origin)
-    .describe('The address of the company at Pipedrive: `https://COMPANY.pipedrive.com`.'),
-  token: secret()
-    .refine((token) => TOKEN.test(token.reveal()), 'must be a Pipedrive API token, on one line')
-    .describe(
-      'The API token of a user, which Pipedrive shows under Personal preferences, API. The records that leadsync creates belong to this user.',
-    ),
-  object: z
-    .enum(['lead', 'deal', 'none'])
-    .default('lead')
-    .describe(
-      'The record that leadsync creates in Pipedrive for each lead and links to the person: a `lead` in the leads inbox, a `deal`, or `none`, so that there is only the person.',
-    ),
-  note: z
-    .boolean()
-    .default(true)
-    .describe(
-      'Whether leadsync writes the answers of the client as a note, which costs 10 tokens for each lead. `false`: it writes them to the field `leadsync_answers`.',
-    ),
-  overwrite: z
-    .enum(['never', 'empty', 'always'])
-    .default('empty')
-    .describe(
-      'Which fields of an existing record leadsync writes. `empty`: those without a value; `always`: all; `never`: none. Applies to a known person, and with `events: [created, updated]` also to the lead or deal.',
-    ),
-  daily_tokens: z
-    .int()
-    .min(1)
-    .optional()
-    .describe(
-      'Number of API tokens that the company has per day, if Pipedrive does not report it in its answers: 30,000 per seat with Lite, 60,000 with Growth, 150,000 with Premium, 210,000 with Ultimate.',
-    ),
-  standard_fields: z
-    .boolean()
-    .default(true)
-    .describe(
-      'Whether the sink starts with the standard fields for a new Pipedrive company. Each entry in `fields` adds a field or replaces one. `false`: the sink writes only the fields in `fields`.',
-    ),
-});
+/** Returns the schema of the options of a pipedrive sink, without those common to every sink. */
+export const pipedriveOptions = builtOnce(() =>
+  z.strictObject({
+    domain: z
+      .string()
+      .refine(
+        isDomain,
+        'must be the address of the company at Pipedrive, such as https://example.pipedrive.com',
+      )
+      .transform((url) => new URL(url).origin)
+      .describe('The address of the company at Pipedrive: `https://COMPANY.pipedrive.com`.'),
+    token: secret()
+      .refine((token) => TOKEN.test(token.reveal()), 'must be a Pipedrive API token, on one line')
+      .describe(
+        'The API token of a user, which Pipedrive shows under Personal preferences, API. The records that leadsync creates belong to this user.',
+      ),
+    object: z
+      .enum(['lead', 'deal', 'none'])
+      .default('lead')
+      .describe(
+        'The record that leadsync creates in Pipedrive for each lead and links to the person: a `lead` in the leads inbox, a `deal`, or `none`, so that there is only the person.',
+      ),
+    note: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether leadsync writes the answers of the client as a note, which costs 10 tokens for each lead. `false`: it writes them to the field `leadsync_answers`.',
+      ),
+    overwrite: z
+      .enum(['never', 'empty', 'always'])
+      .default('empty')
+      .describe(
+        'Which fields of an existing record leadsync writes. `empty`: those without a value; `always`: all; `never`: none. Applies to a known person, and with `events: [created, updated]` also to the lead or deal.',
+      ),
+    daily_tokens: z
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        'Number of API tokens that the company has per day, if Pipedrive does not report it in its answers: 30,000 per seat with Lite, 60,000 with Growth, 150,000 with Premium, 210,000 with Ultimate.',
+      ),
+    standard_fields: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether the sink starts with the standard fields for a new Pipedrive company. Each entry in `fields` adds a field or replaces one. `false`: the sink writes only the fields in `fields`.',
+      ),
+  }),
+);
 
 /** The options of a pipedrive sink, validated. */
-export type PipedriveOptions = z.output<typeof pipedriveOptions>;
+export type PipedriveOptions = z.output<ReturnType<typeof pipedriveOptions>>;
 
 /** The objects that have fields. Leads have the custom fields of deals. */
 export type FieldOwner = 'person' | 'lead' | 'deal';

@@ -8,7 +8,9 @@ import { DAILY_UNIT } from './token-budget.ts';
 export const pipedrive = defineSink({
   type: 'pipedrive',
   summary: 'Creates a lead (or deal) in Pipedrive for each lead, and a person for each new client.',
-  options: pipedriveOptions,
+  get options() {
+    return pipedriveOptions();
+  },
   fieldFault,
   standardFields,
   place: ['domain', 'object'],

@@ -6,7 +6,9 @@ import { postgresOptions } from './options.ts';
 export const postgres = defineSink({
   type: 'postgres',
   summary: 'Keeps the current content of every lead in PostgreSQL tables.',
-  options: postgresOptions,
+  get options() {
+    return postgresOptions();
+  },
   fieldFault,
   place: ['schema'],
   checked: () => 'Logged in, with the rights to write; nothing was written.',

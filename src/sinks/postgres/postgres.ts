@@ -41,7 +41,7 @@ export class PostgresSink implements Sink {
   readonly mirror: Mirror | undefined;
   readonly #preparation: Preparation;
 
-  constructor({ url, schema, mirror, raw }: z.output<typeof postgresOptions>, parts: SinkParts) {
+  constructor({ url, schema, mirror, raw }: z.output<ReturnType<typeof postgresOptions>>, parts: SinkParts) {
     this.#schema = schema;
     this.#keepsRaw = raw;
     this.#parts = parts;

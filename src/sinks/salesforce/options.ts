@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { builtOnce } from '../../platform/options/built-once.ts';
 import { secret } from '../../platform/options/option-types.ts';
 import type { StandardField } from '../sink-type.ts';
 
@@ -8,67 +9,75 @@ const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/;
 /** A Salesforce id: 15 characters, or 18 with a checksum. */
 const ID = /^[0-9A-Za-z]{15}(?:[0-9A-Za-z]{3})?$/;
 
-/** The options of a salesforce sink, without those common to every sink. */
-export const salesforceOptions = z.strictObject({
-  domain: z
-    .string()
-    .refine(isDomain, 'must be the My Domain address of the org, such as https://example.my.salesforce.com')
-    .refine(
-      (url) => !isOfNoOrg(url),
-      'is an address at which Salesforce gives no token: copy the My Domain address from Setup, My Domain, such as https://example.my.salesforce.com',
-    )
-    .transform((url) => new URL(url).origin)
-    .describe(
-      'The My Domain address of the org: `https://NAME.my.salesforce.com`, or for a sandbox `https://NAME--SANDBOX.sandbox.my.salesforce.com`. `login.salesforce.com` gives no token for client credentials.',
-    ),
-  client_id: z
-    .string()
-    .regex(CREDENTIAL, 'must be the consumer key of an external client app, on one line')
-    .describe(
-      'The consumer key of an external client app in the org, with the client credentials flow, a user to run as, and the scope `api`.',
-    ),
-  client_secret: secret()
-    .refine((value) => CREDENTIAL.test(value.reveal()), 'must be the consumer secret of the app, on one line')
-    .describe('The consumer secret of the app.'),
-  overwrite: z
-    .enum(['never', 'empty', 'always'])
-    .default('empty')
-    .describe(
-      'Which fields of an existing lead in Salesforce leadsync writes. `empty`: those without a value; `always`: all; `never`: none. Applies to `events: [created, updated]` and `duplicates: update`. If a lead is delivered again as created, leadsync at most fills empty fields.',
-    ),
-  duplicates: z
-    .enum(['save', 'refuse', 'update'])
-    .default('refuse')
-    .describe(
-      'What happens to a lead for which a duplicate rule of the org finds an existing record: `save` it anyway, if the rule allows that, `refuse` it, or `update` the lead that the rule found.',
-    ),
-  converted: z
-    .enum(['new', 'refuse'])
-    .default('new')
-    .describe(
-      'With `duplicates: update`, what happens to a lead if a duplicate rule finds the person only as a contact or as a converted lead: `new` creates a lead, if the rule allows that; `refuse` refuses the lead.',
-    ),
-  assignment: z
-    .union(
-      [z.boolean(), z.string().regex(ID, 'must be the id of an assignment rule, such as 01Q5g000000AbCdEAK')],
-      {
-        error: 'must be true, false or the id of an assignment rule',
-      },
-    )
-    .optional()
-    .describe(
-      'Which assignment rule decides who owns a new lead: `true` for the active rule of the org, the id of a rule for that rule, or `false` for none. Default: `true`, unless `fields` has `OwnerId`, which a rule would replace. An update does not change the owner, unless `fields` has `OwnerId` without `once` and `overwrite` is `always`.',
-    ),
-  standard_fields: z
-    .boolean()
-    .default(true)
-    .describe(
-      'Whether the sink starts with the standard fields for a new Salesforce org. Each entry in `fields` adds a field or replaces one. `false`: the sink writes only the fields in `fields`.',
-    ),
-});
+/** Returns the schema of the options of a salesforce sink, without those common to every sink. */
+export const salesforceOptions = builtOnce(() =>
+  z.strictObject({
+    domain: z
+      .string()
+      .refine(isDomain, 'must be the My Domain address of the org, such as https://example.my.salesforce.com')
+      .refine(
+        (url) => !isOfNoOrg(url),
+        'is an address at which Salesforce gives no token: copy the My Domain address from Setup, My Domain, such as https://example.my.salesforce.com',
+      )
+      .transform((url) => new URL(url).origin)
+      .describe(
+        'The My Domain address of the org: `https://NAME.my.salesforce.com`, or for a sandbox `https://NAME--SANDBOX.sandbox.my.salesforce.com`. `login.salesforce.com` gives no token for client credentials.',
+      ),
+    client_id: z
+      .string()
+      .regex(CREDENTIAL, 'must be the consumer key of an external client app, on one line')
+      .describe(
+        'The consumer key of an external client app in the org, with the client credentials flow, a user to run as, and the scope `api`.',
+      ),
+    client_secret: secret()
+      .refine(
+        (value) => CREDENTIAL.test(value.reveal()),
+        'must be the consumer secret of the app, on one line',
+      )
+      .describe('The consumer secret of the app.'),
+    overwrite: z
+      .enum(['never', 'empty', 'always'])
+      .default('empty')
+      .describe(
+        'Which fields of an existing lead in Salesforce leadsync writes. `empty`: those without a value; `always`: all; `never`: none. Applies to `events: [created, updated]` and `duplicates: update`. If a lead is delivered again as created, leadsync at most fills empty fields.',
+      ),
+    duplicates: z
+      .enum(['save', 'refuse', 'update'])
+      .default('refuse')
+      .describe(
+        'What happens to a lead for which a duplicate rule of the org finds an existing record: `save` it anyway, if the rule allows that, `refuse` it, or `update` the lead that the rule found.',
+      ),
+    converted: z
+      .enum(['new', 'refuse'])
+      .default('new')
+      .describe(
+        'With `duplicates: update`, what happens to a lead if a duplicate rule finds the person only as a contact or as a converted lead: `new` creates a lead, if the rule allows that; `refuse` refuses the lead.',
+      ),
+    assignment: z
+      .union(
+        [
+          z.boolean(),
+          z.string().regex(ID, 'must be the id of an assignment rule, such as 01Q5g000000AbCdEAK'),
+        ],
+        {
+          error: 'must be true, false or the id of an assignment rule',
+        },
+      )
+      .optional()
+      .describe(
+        'Which assignment rule decides who owns a new lead: `true` for the active rule of the org, the id of a rule for that rule, or `false` for none. Default: `true`, unless `fields` has `OwnerId`, which a rule would replace. An update does not change the owner, unless `fields` has `OwnerId` without `once` and `overwrite` is `always`.',
+      ),
+    standard_fields: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether the sink starts with the standard fields for a new Salesforce org. Each entry in `fields` adds a field or replaces one. `false`: the sink writes only the fields in `fields`.',
+      ),
+  }),
+);
 
 /** The options of a salesforce sink, validated. */
-export type SalesforceOptions = z.output<typeof salesforceOptions>;
+export type SalesforceOptions = z.output<ReturnType<typeof salesforceOptions>>;
 
 function isDomain(value: string): boolean {
   const url = URL.parse(value);

@@ -8,7 +8,9 @@ import { MAX_RECORDS } from './write-records.ts';
 export const salesforce = defineSink({
   type: 'salesforce',
   summary: 'Creates a lead in Salesforce for each lead.',
-  options: salesforceOptions,
+  get options() {
+    return salesforceOptions();
+  },
   fieldFault,
   standardFields,
   place: ['domain'],

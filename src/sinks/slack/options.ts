@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
+import { builtOnce } from '../../platform/options/built-once.ts';
 import { secret } from '../../platform/options/option-types.ts';
 import type { OptionFault } from '../sink-type.ts';
 
@@ -21,34 +22,39 @@ export function channelId(value: MappedValue | undefined): string | undefined {
   return CHANNEL_ID.test(channel) ? channel : undefined;
 }
 
-/** The options of a slack sink, without those common to every sink. */
-export const slackOptions = z.strictObject({
-  token: secret()
-    .refine((token) => TOKEN.test(token.reveal()), 'must be a bot token on one line: it begins with xoxb-')
-    .optional()
-    .describe(
-      'The bot token (`xoxb-…`) of a Slack app with the scope `chat:write`. With `channels:history`, leadsync can find out whether a message has arrived. Give either `token` or `url`.',
-    ),
-  url: secret()
-    .refine(
-      (url) => isAddress(url.reveal()),
-      'must be an address such as https://hooks.slack.com/services/…, without a user or fragment',
-    )
-    .optional()
-    .describe(
-      'The URL of an incoming webhook, which writes to one channel. leadsync only ever shows its scheme, host and port. Give either `token` or `url`.',
-    ),
-  api_url: z
-    .string()
-    .refine((url) => isAddress(url) && !url.includes('?'), 'must be an address such as https://slack.com/api')
-    .transform((url) => url.replace(/\/+$/, ''))
-    .default('https://slack.com/api')
-    .describe("The address of Slack's Web API, for use with `token`."),
-});
+/** Returns the schema of the options of a slack sink, without those common to every sink. */
+export const slackOptions = builtOnce(() =>
+  z.strictObject({
+    token: secret()
+      .refine((token) => TOKEN.test(token.reveal()), 'must be a bot token on one line: it begins with xoxb-')
+      .optional()
+      .describe(
+        'The bot token (`xoxb-…`) of a Slack app with the scope `chat:write`. With `channels:history`, leadsync can find out whether a message has arrived. Give either `token` or `url`.',
+      ),
+    url: secret()
+      .refine(
+        (url) => isAddress(url.reveal()),
+        'must be an address such as https://hooks.slack.com/services/…, without a user or fragment',
+      )
+      .optional()
+      .describe(
+        'The URL of an incoming webhook, which writes to one channel. leadsync only ever shows its scheme, host and port. Give either `token` or `url`.',
+      ),
+    api_url: z
+      .string()
+      .refine(
+        (url) => isAddress(url) && !url.includes('?'),
+        'must be an address such as https://slack.com/api',
+      )
+      .transform((url) => url.replace(/\/+$/, ''))
+      .default('https://slack.com/api')
+      .describe("The address of Slack's Web API, for use with `token`."),
+  }),
+);
 
 /** Returns the faults in the combination of options: exactly one of `token` and `url` is required, and only `token` allows a choice of channels. */
 export function optionFaults(
-  { token, url }: z.output<typeof slackOptions>,
+  { token, url }: z.output<ReturnType<typeof slackOptions>>,
   perLead: ReadonlySet<string>,
 ): readonly OptionFault[] {
   if (token && url)

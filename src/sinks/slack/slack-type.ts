@@ -6,7 +6,9 @@ import { channelId, optionFaults, slackOptions } from './options.ts';
 export const slack = defineSink({
   type: 'slack',
   summary: 'Posts leads to Slack channels, as messages from which a salesperson can ring back.',
-  options: slackOptions,
+  get options() {
+    return slackOptions();
+  },
   perLead: {
     channel: {
       means:

@@ -32,7 +32,7 @@ export class SlackSink implements Sink {
   readonly #way: SlackTransport;
   readonly #api: SlackApi | undefined;
 
-  constructor({ token, url, api_url }: z.output<typeof slackOptions>, parts: SinkParts) {
+  constructor({ token, url, api_url }: z.output<ReturnType<typeof slackOptions>>, parts: SinkParts) {
     this.#parts = parts;
     this.#api = token && new SlackApi(api_url, token, parts);
     const way = this.#api ?? (url && new IncomingWebhook(url, parts));

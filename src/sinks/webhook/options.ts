@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { builtOnce } from '../../platform/options/built-once.ts';
 import { secret } from '../../platform/options/option-types.ts';
 import type { Secret } from '../../platform/options/secret.ts';
 import { readSigningKey } from './signature.ts';
@@ -24,40 +25,42 @@ function signingSecret() {
 }
 
 /**
- * The options of a webhook sink, without those common to every sink. All values are secret, except the names of headers and the
- * origin of `url`.
+ * Returns the schema of the options of a webhook sink, without those common to every sink. All values are secret, except the names of headers
+ * and the origin of `url`.
  */
-export const webhookOptions = z.strictObject({
-  url: secret()
-    .refine(byValue(isWebhookUrl), WRONG_URL)
-    .describe(
-      'The address to post leads to. leadsync only ever shows its scheme, host and port, because the path may contain a token.',
-    ),
-  secret: signingSecret()
-    .optional()
-    .describe(
-      'The key to sign requests with, as Standard Webhooks defines it: `whsec_` followed by 24 to 64 bytes in base64. Without it, requests are not signed.',
-    ),
-  previous_secret: signingSecret()
-    .optional()
-    .describe('The former secret, during a rotation. Requests then carry a signature for each secret.'),
-  headers: z
-    .record(z.string(), secret())
-    .superRefine((headers, context) => {
-      for (const [name, value] of Object.entries(headers)) {
-        const message = wrongHeader(name, value.reveal());
-        if (message) context.addIssue({ code: 'custom', message, path: [name] });
-      }
-    })
-    .default({})
-    .describe('Additional headers for every request, such as `authorization`. Their values are secret.'),
-  store_answers: z
-    .enum(['failed', 'all'])
-    .default('failed')
-    .describe(
-      "Which answers from the receiver the ledger stores with the attempt, up to 1,000 characters each: those to `failed` attempts, or `all`, for example to keep the id of the record that the receiver created. Answers may contain personal data. `trace --show-data` and the lead's page show them.",
-    ),
-});
+export const webhookOptions = builtOnce(() =>
+  z.strictObject({
+    url: secret()
+      .refine(byValue(isWebhookUrl), WRONG_URL)
+      .describe(
+        'The address to post leads to. leadsync only ever shows its scheme, host and port, because the path may contain a token.',
+      ),
+    secret: signingSecret()
+      .optional()
+      .describe(
+        'The key to sign requests with, as Standard Webhooks defines it: `whsec_` followed by 24 to 64 bytes in base64. Without it, requests are not signed.',
+      ),
+    previous_secret: signingSecret()
+      .optional()
+      .describe('The former secret, during a rotation. Requests then carry a signature for each secret.'),
+    headers: z
+      .record(z.string(), secret())
+      .superRefine((headers, context) => {
+        for (const [name, value] of Object.entries(headers)) {
+          const message = wrongHeader(name, value.reveal());
+          if (message) context.addIssue({ code: 'custom', message, path: [name] });
+        }
+      })
+      .default({})
+      .describe('Additional headers for every request, such as `authorization`. Their values are secret.'),
+    store_answers: z
+      .enum(['failed', 'all'])
+      .default('failed')
+      .describe(
+        "Which answers from the receiver the ledger stores with the attempt, up to 1,000 characters each: those to `failed` attempts, or `all`, for example to keep the id of the record that the receiver created. Answers may contain personal data. `trace --show-data` and the lead's page show them.",
+      ),
+  }),
+);
 
 /** Returns a check that applies `holds` to the value of a secret. */
 function byValue(holds: (value: string) => boolean): (option: Secret) => boolean {

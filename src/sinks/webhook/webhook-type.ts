@@ -9,7 +9,9 @@ import { webhookOptions } from './options.ts';
 export const webhook = defineSink({
   type: 'webhook',
   summary: 'Posts leads as JSON to an address, signed by the Standard Webhooks scheme.',
-  options: webhookOptions,
+  get options() {
+    return webhookOptions();
+  },
   checked: () => 'Reachable; no request was sent.',
   defaults: {
     events: ['created', 'erased'],

@@ -32,7 +32,7 @@ export class WebhookSink implements Sink {
   readonly #storesAll: boolean;
   readonly #pool: OnDemand<Pool>;
 
-  constructor(options: z.output<typeof webhookOptions>, parts: SinkParts) {
+  constructor(options: z.output<ReturnType<typeof webhookOptions>>, parts: SinkParts) {
     this.#parts = parts;
     this.#url = new URL(options.url.reveal());
     this.#secretHeaders = new Set(Object.keys(options.headers).map((name) => name.toLowerCase()));

@@ -8,11 +8,11 @@ import { someParts } from '../some-parts.ts';
 
 /** Opens a CSV sink from options as they stand in the YAML, on a disk that the test may have broken. */
 export function openCsv(
-  options: z.input<typeof csvOptions>,
+  options: z.input<ReturnType<typeof csvOptions>>,
   files: Files = disk,
   parts: Partial<SinkParts> = {},
 ): CsvSink {
-  const parsed = csvOptions.parse(options);
+  const parsed = csvOptions().parse(options);
   const drop = new FolderDrop(parsed.directory as string, someParts({ batchMax: 1000, ...parts }), files);
   return new CsvSink(parsed, drop);
 }

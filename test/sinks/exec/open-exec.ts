@@ -9,11 +9,11 @@ import type { SinkParts } from '../../../src/sinks/sink-type.ts';
 import { someParts } from '../some-parts.ts';
 
 /** Options as they stand in the YAML; every test has its own folder. */
-export type ExecInput = z.input<typeof execOptions>;
+export type ExecInput = z.input<ReturnType<typeof execOptions>>;
 
 /** Opens an exec sink from options as they stand in the YAML. */
 export function openExec(options: ExecInput, parts: Partial<SinkParts> = {}): Sink {
-  return new ExecSink(execOptions.parse(options), someParts({ batchMax: 1000, ...parts }));
+  return new ExecSink(execOptions().parse(options), someParts({ batchMax: 1000, ...parts }));
 }
 
 /** A folder with programs, for one test. */

@@ -69,7 +69,7 @@ ${speaks === 'singer' ? '    config: { password: k4n4rienvogel-2, port: 5432, de
   });
 
   test('the secrets that a program may write to standard error are known, the longest first', () => {
-    const options = execOptions.parse({
+    const options = execOptions().parse({
       command: 'p',
       speaks: 'singer',
       env: {
