@@ -19,18 +19,31 @@ const PROGRAMS = [
 ];
 
 /**
- * The packages that the bundle contains: those that every command loads, and the helpers of the bundler, which are not installed with
- * leadsync. Other packages are loaded from node_modules when they are needed.
+ * The packages that the bundle contains: those that every command loads, those that would load zod a second time, from node_modules, and the helpers of
+ * the bundler, which are not installed with leadsync. Other packages are loaded from node_modules when they are needed.
  */
-const BUNDLED = /^(commander|node-cron|yaml|zod|@oxc-project\/runtime)(\/|$)/;
+const BUNDLED =
+  /^(@fastify\/error|commander|fastify-type-provider-zod|node-cron|yaml|zod|@oxc-project\/runtime)(\/|$)/;
 
 /** Node's modules that take a millisecond or more to load, and that a short command does not use. */
-const LOADED_WHEN_CALLED = ['node:child_process', 'node:crypto', 'node:http'];
+const LOADED_WHEN_CALLED = [
+  'node:child_process',
+  'node:crypto',
+  'node:fs/promises',
+  'node:http',
+  'node:inspector/promises',
+  'node:net',
+  'node:os',
+  'node:worker_threads',
+];
+
+/** Classes of those modules of which leadsync makes instances, without extending them or testing what is an instance. */
+const CONSTRUCTED = ['Session', 'Worker'];
 
 /**
  * Loads Node's built-in modules without import statements. For an import statement, Node reads every property of the module, and some
  * properties load further modules: `import … from 'node:http'` loads all of undici, because of `http.WebSocket`. A function of
- * `LOADED_WHEN_CALLED` loads its module at the first call.
+ * `LOADED_WHEN_CALLED` loads its module at the first call, and so does a class of `CONSTRUCTED`.
  */
 const builtinsWithoutImport: Plugin = {
   name: 'builtins-without-import',
@@ -48,16 +61,21 @@ const builtinsWithoutImport: Plugin = {
 /** Returns the expression whose value is assigned to `names`: the name of a whole module, or a pattern such as `{ spawn, fork: fork$1 }`. */
 function loaded(module: string, names: string): string {
   const load = `globalThis.process.getBuiltinModule("${module}")`;
-  if (!LOADED_WHEN_CALLED.includes(module)) return load;
+  if (!LOADED_WHEN_CALLED.includes(module.replace(/^(?!node:)/, 'node:'))) return load;
   if (!names.startsWith('{')) return `new Proxy({}, { get: (_, name) => ${load}[name] })`;
   const exported = names
     .replaceAll(/[{}\s]/g, '')
     .split(',')
-    .map((name) => name.split(':')[0]);
-  const isFunction = (name = '') =>
-    /^[a-z]/.test(name) && typeof Object(process.getBuiltinModule(module))[name] === 'function';
-  if (!exported.every(isFunction)) return load;
-  return `{ ${exported.map((name) => `${name}: (...words) => ${load}.${name}(...words)`).join(', ')} }`;
+    .map((name) => name.split(':')[0] ?? '');
+  const isCallable = (name: string) =>
+    (/^[a-z]/.test(name) || CONSTRUCTED.includes(name)) &&
+    typeof Object(process.getBuiltinModule(module))[name] === 'function';
+  if (!exported.every(isCallable)) return load;
+  const late = (name: string) =>
+    CONSTRUCTED.includes(name)
+      ? `function (...words) { return new (${load}.${name})(...words); }`
+      : `(...words) => ${load}.${name}(...words)`;
+  return `{ ${exported.map((name) => `${name}: ${late(name)}`).join(', ')} }`;
 }
 
 /**
@@ -96,9 +114,16 @@ function actingAs(root: string): Plugin {
   };
 }
 
-/** Groups what most commands load into two chunks instead of forty: the command line, and configuration with ledger. */
+/**
+ * Groups what most commands load into three chunks instead of seventy: the command line, configuration with ledger, and what `leadsync status` loads
+ * beyond these, most of which other commands and the daemon load too.
+ */
 function fewChunks(): CodeSplittingOptions {
-  const parts = { 'command-line': join(src, 'main.ts'), core: join(src, 'cli/shell/context.ts') };
+  const parts = {
+    'command-line': join(src, 'main.ts'),
+    core: join(src, 'cli/shell/context.ts'),
+    state: join(src, 'cli/commands/status.ts'),
+  };
   const closures = new Map<string, ReadonlySet<string>>();
   const loads = (root: string, id: string, graph: ChunkingContext) => {
     const closure = closures.get(root) ?? staticallyImported(root, graph);
