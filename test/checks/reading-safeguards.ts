@@ -46,9 +46,9 @@ export const readingSafeguards: readonly Safeguard[] = [
     name: 'the refresh token is on disk before the new access token is used',
     without: 'after a crash between the two, leadsync has a refresh token that the service no longer accepts',
     file: 'src/source/auth/token-provider.ts',
-    text: "    await file.write(token);\n    reach('token-saved');\n    this.#unsaved = undefined;\n    return this.#hold(token, grant);",
+    text: "    await store.write(token);\n    reach('token-saved');\n    this.#unsaved = undefined;\n    return this.#hold(token, grant);",
     instead:
-      "    void file.write(token).then(() => reach('token-saved'), () => undefined);\n    this.#unsaved = undefined;\n    return this.#hold(token, grant);",
+      "    void store.write(token).then(() => reach('token-saved'), () => undefined);\n    this.#unsaved = undefined;\n    return this.#hold(token, grant);",
     tests: ['test/source/token-provider.test.ts', 'test/faults/killed/killed-while-renewing.test.ts'],
   },
   {
@@ -73,8 +73,8 @@ export const readingSafeguards: readonly Safeguard[] = [
     without:
       "a revoked login falls back to the client's credentials, which may get an empty listing, and everything looks healthy",
     file: 'src/source/auth/token-provider.ts',
-    text: 'if (await this.#parts.file.needsLogin(stored))',
-    instead: "if (stored.kind === 'none' && (await this.#parts.file.needsLogin(stored)))",
+    text: 'if (await this.#parts.store.needsLogin(stored))',
+    instead: "if (stored.kind === 'none' && (await this.#parts.store.needsLogin(stored)))",
     tests: ['test/source/authorization-code-login.test.ts', 'test/faults/service/login-ended.test.ts'],
   },
   {
