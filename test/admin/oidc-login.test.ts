@@ -55,7 +55,7 @@ describe('a login at the provider', () => {
     expect((await anna.callBack(stub.approve(first))).text).toContain('content="0;url=/leads"');
   });
 
-  test('ends after twelve hours, and at the logout, which goes on to the provider', async () => {
+  test('ends after twelve hours, and at the logout, which redirects to the provider', async () => {
     let nowMs = 0;
     const { browser, stub, url } = await anOidcAdmin({ monotonicMs: () => nowMs });
     const anna = browser();

@@ -28,7 +28,7 @@ function beating() {
   return { clock, events, heartbeats: new Heartbeats(clock, (event) => void events.push(event)) };
 }
 
-test('a heartbeat is due at once, then after the interval, and at once for another address', async () => {
+test('a heartbeat is due immediately, then after the interval, and immediately for another address', async () => {
   const service = await aService();
   const { clock, events, heartbeats } = beating();
   const options = { url: new Secret(`${service.url}/ping/canary`), every: MINUTE };

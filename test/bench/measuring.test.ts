@@ -14,7 +14,7 @@ async function aService(body: string) {
   return { baseUrl, [Symbol.asyncDispose]: async () => void server.close() };
 }
 
-test('a reference does its job each time that it is told to, and says how long it took', async () => {
+test('a reference does its job on each request, and returns how long it took', async () => {
   await using service = await aService('[{"id":1},{"id":2}]');
   const reference = new ReferenceProcess('transfer-and-parse', service.baseUrl);
   expect(await reference.run()).toMatchObject({ leads: 2 });

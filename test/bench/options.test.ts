@@ -19,6 +19,6 @@ test.each([
   ['--only', '0', 'whole number of at least 1'],
   ['--only', 'all', 'whole number of at least 1'],
   ['--runs', '0', 'whole number of at least 1'],
-])('%s %s is refused, and it is said why', (option, value, reason) => {
+])('%s %s is rejected with the reason', (option, value, reason) => {
   expect(() => readOptions([option, value])).toThrow(reason);
 });

@@ -9,7 +9,7 @@ import { Secret } from '../../src/platform/options/secret.ts';
 test.each([
   ['objects', objectsIn],
   ['unfinished uploads', uploadsIn],
-])('a storage that sends a listing of %s byte by byte is given up after five minutes', async (_, list) => {
+])('leadsync stops reading a listing of %s that arrives byte by byte after five minutes', async (_, list) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   const begun = Promise.withResolvers<void>();
   const server = createServer((_request, response) => {

@@ -57,7 +57,7 @@ test('a delivery that the receiver did not accept is not a repeat', () => {
   expect(countOf(repeatsIn(requests, QUIET, TIMEOUT_MS))).toBe(0);
 });
 
-test('each lead of a batch is checked by itself, in whatever batch it comes again', () => {
+test('each lead of a batch is checked separately, whichever batch repeats it', () => {
   const batch = (...ids: string[]) => JSON.stringify({ events: ids.map((id) => ({ id })) });
   const requests = [
     request(10_000, { body: batch('crm:main:1:1:a', 'crm:main:2:1:a') }),

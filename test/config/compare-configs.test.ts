@@ -60,7 +60,7 @@ describe('comparing configurations', () => {
     expect(changesOf(slower).sources.altered).toEqual([{ name: 'main', options: ['poll'] }]);
   });
 
-  test('tells what is taken over from what only a restart changes, and leaves the latter as it is', () => {
+  test('separates the options that a reload applies from those that need a restart, and does not change the latter', () => {
     const text = `${LOFT}log: { level: debug, format: json }\nstop: { grace: 1s }\ndata_dir: ./elsewhere\nadmin: { listen: off, token: a-token-of-some-length, hosts: [leads.example.com] }\nqueue: { redis_url: redis://r, prefix: b }\ntokens: { encryption_key: a-long-enough-passphrase }\n`;
     const next = read(text, { PASSWORD: 'coo' });
     const changes = compareConfigs(before, next);

@@ -78,7 +78,7 @@ describe.each(sinkTypes.map((type) => [type.type, type] as const))('the sink typ
     expect(existsSync(`${root}src/sinks/${name}/README.md`)).toBe(true);
   });
 
-  test('says where it brings leads by options that are no secrets', () => {
+  test('names its destination by options that are not secrets', () => {
     for (const option of type.place ?? []) {
       const schema = sinkSchema(type).properties?.[option];
       expect(JSON.stringify(schema)).toContain('"type":"string"');

@@ -397,7 +397,7 @@ test('faults of such an option are at its characters, and its text has no variab
   ]);
 });
 
-test('such an option is no field, and tests can expect its value', () => {
+test('such an option is not a field, and tests can expect its value', () => {
   expect(faultsOf(sink('fields: { note: lead.key }'))).toEqual([
     expect.stringMatching(/sinks\.p\.fields: `note` is an option of the sink, not a field/),
   ]);

@@ -63,7 +63,7 @@ describe('a value that is wholly one variable', () => {
   });
 
   test.each(['', ' 7', '7 ', '0x7', '1e3', '007', '7_000', 'NaN', 'Infinity', 'true'])(
-    'is no number as %j',
+    'is not a number as %j',
     (n) => {
       const faults = faultsOf(`${SOURCE}sinks:\n  p: { type: pigeon, loft: l, concurrency: "\${N}" }\n`, {
         N: n,
@@ -78,7 +78,7 @@ describe('a value that is wholly one variable', () => {
     expect(faultsOf(text, { N: '1.5' })).toEqual(['7:44: sinks.p.concurrency: must be a whole number']);
   });
 
-  test('is no number when it is only a part of the text', () => {
+  test('is not a number if it is only a part of the text', () => {
     expect(
       faultsOf(`${SOURCE}sinks:\n  p: { type: pigeon, loft: l, concurrency: "1\${N}" }\n`, { N: '0' }),
     ).toEqual(['7:44: sinks.p.concurrency: must be a number']);

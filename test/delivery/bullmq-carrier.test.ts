@@ -169,7 +169,7 @@ describe('jobs in Redis', () => {
     expect(await jobKeys(prefix)).toEqual([expect.stringContaining(':drop:')]);
   });
 
-  it('the jobs of another ledger are left alone although its sinks have the same names', async () => {
+  it('the carrier does not take the jobs of another ledger, although its sinks have the same names', async () => {
     const attempts = new Attempts();
     await connected(openBullmq(requireRedisUrl(), attempts.attempt));
     const other = await connected(openBullmq(requireRedisUrl(), undefined));

@@ -80,7 +80,7 @@ describe('a Redis with TLS, client certificates and an ACL user', () => {
     });
   });
 
-  it('a certificate that is exchanged is accepted when the connection is made anew', async () => {
+  it('a new connection uses a replaced certificate', async () => {
     const { carrier } = openBullmq(place, undefined, prefix());
     await connected({ carrier, states: [] });
     const { certFile, keyFile } = certificates.server;

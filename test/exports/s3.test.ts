@@ -59,7 +59,7 @@ test('one of several tables is complete with its mark; a part that a killed run 
   expect(storage.keys()).toEqual([...files, 'nightly-notes/leads.csv'].sort());
 });
 
-test('keeps as many as it is told', async () => {
+test('keeps as many files as `keep` allows', async () => {
   const storage = await aStorage();
   const install = withExport(storage, { keep: 2, tables: ['leads', 'polls'], format: 'csv' });
   await install.listed(1);

@@ -14,7 +14,7 @@ import { until } from '../support/time/until.ts';
 
 const DAY_MS = 86_400_000;
 
-test('the daemon makes a backup when it is due, keeps as many as it is told, and tells of one that fails', async () => {
+test('the daemon runs a backup when it is due, keeps as many as `keep` allows, and reports one that fails', async () => {
   const install = new Install({
     backups: { nightly: { type: 'directory', directory: './b', every: '1d', keep: 1 } },
   });

@@ -53,7 +53,7 @@ test.each(['folder', 'bucket'] as const)(
   },
 );
 
-test('an installation goes on with its backups after one of them was restored, and with those of earlier versions', async () => {
+test('an installation continues with its backups after one of them was restored, and with those of earlier versions', async () => {
   const { options, list } = await PLACES.folder();
   const install = await anInstall(options);
   await install.run(['backup']);

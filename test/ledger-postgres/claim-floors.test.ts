@@ -17,7 +17,7 @@ async function makeDueEarlier(store: PostgresStore, lead: number): Promise<void>
     WHERE v.version_no = d.version_no AND v.id = ${lead}`);
 }
 
-it('the claims of a backlog go on from where the last one ended, and look at the start once a second', async () => {
+it('the claims of a backlog continue where the last one ended, and check the start once a second', async () => {
   const store = new PostgresStore();
   const on = await LedgerUnderTest.with(store.open, 'crm');
   await on.list(ids(1, 10));

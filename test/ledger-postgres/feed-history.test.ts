@@ -17,7 +17,7 @@ it.each([
   await expect(on.ledger.feed(cursor, false)).rejects.toMatchObject({ code: 'replaced' });
 });
 
-it('the change feed does not continue after a cursor that has seen transactions which are not there yet', async () => {
+it('the change feed does not continue after a cursor that has seen transactions which this server does not have yet', async () => {
   const on = await LedgerUnderTest.with(new PostgresStore().open, 'crm');
   const cursor = { ...(await on.ledger.feedCursor()), seen: '4000000000:4000000000:' };
   await expect(on.ledger.feed(cursor, false)).rejects.toMatchObject({ code: 'replaced' });

@@ -41,7 +41,7 @@ async function endLease(store: PostgresStore): Promise<void> {
   await store.query('UPDATE _duties SET held_until = _now()');
 }
 
-it('one process holds a ledger, and another one is told which, and since when', async () => {
+it('one process holds a ledger, and the error of another one names it and since when it holds it', async () => {
   const store = await aLedger();
   const first = await hold(store, 'a');
   await expect(hold(store, 'b')).rejects.toMatchObject({

@@ -27,7 +27,7 @@ it('a settlement whose commit was not answered counts as what became of it', asy
   expect((await on.ledger.backlog())[0]).toMatchObject({ pending: 0 });
 });
 
-it('a chunk whose commit was not answered is recorded once, and the poll goes on', async () => {
+it('a chunk whose commit got no answer is recorded once, and the poll continues', async () => {
   const { proxy, on } = await behindProxy('add-versions');
   const poll = await on.ledger.startPoll('main');
   proxy.cutAfterCommit();

@@ -24,7 +24,7 @@ it('a ledger that may have missed notices, because its connection was lost, coun
   expect(await on.ledger.changedElsewhere()).toBe(true);
 });
 
-it('a claim that finds nothing is no write', async () => {
+it('a claim that finds nothing does not write', async () => {
   const on = await LedgerUnderTest.with(postgresStore(), 'crm');
   const other = on.again();
   expect((await other.claim('crm')).refs).toEqual([]);

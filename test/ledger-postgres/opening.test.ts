@@ -10,7 +10,7 @@ function optionsFor(store: PostgresStore, create: boolean): PostgresLedgerOption
   return { ...store.place(), clock: systemClock, random: Math.random, judge, create };
 }
 
-it('two processes that create the ledger at once open the same one', async () => {
+it('two processes that create the ledger at the same time open the same one', async () => {
   const options = optionsFor(new PostgresStore(), true);
   const ledgers = await Promise.all([openPostgresLedger(options), openPostgresLedger(options)]);
   expect(ledgers[0]?.id).toMatch(/^[0-9a-f]{32}$/);
@@ -27,7 +27,7 @@ it('a ledger that is opened again keeps its id, also by a process that may not c
   await again.close();
 });
 
-it('a process that may not create a ledger says that there is none', async () => {
+it('a process that may not create a ledger reports that there is none', async () => {
   await expect(openPostgresLedger(optionsFor(new PostgresStore(), false))).rejects.toMatchObject({
     code: 'missing',
   });

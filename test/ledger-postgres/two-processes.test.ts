@@ -31,7 +31,7 @@ it('no block is known after another process has polled: a lead may have changed'
   expect(await on.ledger.unknownElements(next, block)).toHaveLength(1);
 });
 
-it('two processes that claim at once never claim the same delivery', async () => {
+it('two processes that claim at the same time never claim the same delivery', async () => {
   const on = await LedgerUnderTest.with(postgresStore(), 'crm');
   const others = [on.again(), on.again(), on.again()];
   await on.list(ids(1, 200));

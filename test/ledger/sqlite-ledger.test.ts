@@ -11,7 +11,7 @@ import { askedStore, SqliteFile } from './sqlite-store.ts';
 // By messages, as in a daemon; requests within this thread take the same path from there on.
 ledgerContract('the ledger in SQLite', () => askedStore());
 
-it('several connections write to SQLite at once: one records, two deliver, and each lead is attempted once', async () => {
+it('several connections write to SQLite at the same time: one records, two deliver, and each lead is attempted once', async () => {
   const disk = new SqliteFile();
   const on = await LedgerUnderTest.with(disk.open, 'crm');
   const threads = [1, 2].map(

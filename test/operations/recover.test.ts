@@ -28,7 +28,7 @@ async function aDamagedLedger(): Promise<Damaged> {
 const ledgers = ({ dataDir }: Damaged) =>
   readdirSync(dataDir).filter((name) => name.includes('ledger.db') && !/-(wal|shm)$/.test(name));
 
-test('Ctrl-C while rows are copied stops a recovery at once: the damaged ledger stays as it is, and nothing is left beside it', async () => {
+test('Ctrl-C while rows are copied stops a recovery immediately: the damaged ledger stays as it is, and no file is left beside it', async () => {
   const damaged = await aDamagedLedger();
   const before = readFileSync(damaged.file);
   const stop = new AbortController();

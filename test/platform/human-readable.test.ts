@@ -20,7 +20,7 @@ test.each([
   [11_400_000, '3 h 10 min'],
   [86_399_000, '1 d'],
   [187_200_000, '2 d 4 h'],
-])('%d ms are told as %s', (ms, words) => {
+])('%d ms are printed as %s', (ms, words) => {
   expect(printSpan(ms)).toBe(words);
 });
 

@@ -30,7 +30,7 @@ const leads = [1, 2, 3].map((id) => ({ leadId: BigInt(id), raw: aLead({ id }) })
 export function promisesOfAnswers(name: string, { cut, mixed, vague }: Answers): void {
   describe(`the answers of a destination: ${name}`, () => {
     if (cut)
-      test('if the answer is lost, the leads may have arrived, and a repeat does not bring them twice', () =>
+      test('if the answer is lost, the leads may have arrived, and a repeat does not deliver them twice', () =>
         use(cut, async ({ sink, arrived }) => {
           const [first] = await outcomesOf(sink.deliver(aBatch(leads.map((lead) => aDelivery(lead))), NEVER));
           expect(first?.kind).toBe('unavailable');
@@ -54,7 +54,7 @@ export function promisesOfAnswers(name: string, { cut, mixed, vague }: Answers):
         }));
 
     if (vague)
-      test('success that names nothing is no success', () =>
+      test('an answer of success that names no record does not count as success', () =>
         use(vague, async ({ sink }) => {
           const outcomes = await outcomesOf(
             sink.deliver(aBatch(leads.map((lead) => aDelivery(lead))), NEVER),

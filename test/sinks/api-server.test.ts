@@ -30,7 +30,7 @@ test.each([
   },
 );
 
-test('an answer that is longer than leadsync reads is told apart from one that breaks off', async () => {
+test('the error distinguishes an answer that is longer than leadsync reads from one that breaks off', async () => {
   const { receiver, origin, server } = await aServer();
   receiver.answerNext((_, response) => {
     response.writeHead(200);

@@ -38,7 +38,7 @@ describe('docs/people.md', () => {
   );
 });
 
-describe('a fault of a sink that writes to people is told with what to do', () => {
+describe('a fault of a sink that writes to people is reported with the next step', () => {
   const sink = (...lines: string[]) =>
     `${SOURCE}sinks:\n  p:\n${lines.map((line) => `    ${line}\n`).join('')}`;
 

@@ -45,7 +45,7 @@ test('a build runs like a checkout, and refuses to start with LEADSYNC_FAILPOINT
   });
 });
 
-test('a build tells what it was made from', () => {
+test('a build reports the commit that it was made from', () => {
   const { stdout } = leadsync(['version', '--json']);
   expect(JSON.parse(stdout)).toMatchObject({ commit: 'c0ffee', built: '2026-11-20T10:00:00Z' });
 });
@@ -56,7 +56,7 @@ test('the thread of a ledger loads no schemas, which would take its memory twice
   expect(text).not.toContain('zod');
 });
 
-test('a build imports no package beside those that an installation brings', () => {
+test('a build imports only packages that an installation contains', () => {
   const { dependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   const imported = globSync('*.js', { cwd: join(built, 'dist') }).flatMap((file) => {
     const text = readFileSync(join(built, 'dist', file), 'utf8');

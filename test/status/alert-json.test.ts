@@ -68,7 +68,7 @@ test('a destination says how many notices wait for it, and since when', () => {
   ]);
 });
 
-test('without a destination nothing is watched, so what an earlier configuration left is no alert', () => {
+test('without a destination, an alert of an earlier configuration is not listed', () => {
   const tracker = new AlertTracker([]);
   tracker.take(found(held), at(30));
   const none = options({});

@@ -28,7 +28,7 @@ test.each([
   expect(nextCronTime({ cron, timezone }, new Date(after))?.toISOString()).toBe(due);
 });
 
-test('a time that lies behind the limit, or never comes, is none', () => {
+test('a time after the limit, or one that never comes, is undefined', () => {
   const hourly = { cron: '0 * * * *', timezone: 'UTC' };
   const [from, until] = [new Date('2026-11-20T10:00:00.000Z'), new Date('2026-11-20T11:00:00.000Z')];
   expect(nextCronTime(hourly, from, until)).toEqual(until);

@@ -192,7 +192,7 @@ test('the API shows when each export last ran, what failed, and when it runs nex
   expect(metrics).toContain('leadsync_export_failures_in_a_row{export="hourly"} 0');
 });
 
-test('the API says where alerts go, and which there are', async () => {
+test('the API lists the alerts and their destinations', async () => {
   const ops = { type: 'webhook', url: 'http://127.0.0.1:9', secret: SECRET };
   const { ask } = await aRunningLeadsync({ alerts: { to: { ops } } });
   await until('a delivery is dead', async () => (await ask('/sinks')).body.rows[0].dead === 1);

@@ -224,7 +224,7 @@ describe.each(carriers)('mappings (%s)', (carrier) => {
     expect(daemon.log.filter(({ event }) => event === 'batch-stale')).toEqual([]);
   });
 
-  test('after two sinks have exchanged their leads, a replay of what was left out brings every lead to where it belongs, once', async () => {
+  test('after two sinks exchange their `where`, a replay of the leads that were left out delivers each lead to its sink, once', async () => {
     const [even, odd] = ['lead.id % 2 == 0', 'lead.id % 2 == 1'];
     const off = { enabled: false };
     const scene = await aScene(carrier, {

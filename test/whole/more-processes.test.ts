@@ -8,7 +8,7 @@ import { until } from '../support/time/until.ts';
 
 const LEADS = 400;
 
-test('two workers beside a run that does not deliver bring every lead once, although one of them is killed', async () => {
+test('two workers beside a run that does not deliver deliver every lead once, although one of them is killed', async () => {
   const scene = await aScene('bullmq', { stub: { leads: 100, leadsPerSecond: 100 } });
   const daemon = await scene.start({ args: ['run', '--no-deliver'] });
   const workers = [startWorker(scene), startWorker(scene)];

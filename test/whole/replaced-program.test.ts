@@ -37,7 +37,7 @@ async function statusOf(scene: Scene, name: string): Promise<Status['sinks'][num
   return status.sinks.find(({ sink }) => sink === name);
 }
 
-test('a daemon whose program was replaced says so, delivers what it can, and leaves the rest to the next one', async () => {
+test('a daemon whose program was replaced reports so, delivers what it can, and leaves the rest to the next one', async () => {
   const scene = await aScene('in-process', { stub: { leads: 3 } });
   const program = await builtProgram(tempDir());
   const daemon = await scene.start({ program });

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { aScene } from '../support/scene/a-scene.ts';
 import { until } from '../support/time/until.ts';
 
-test('a ledger restored from before an erasure brings no erased lead back to any sink', async () => {
+test('a ledger restored from before an erasure delivers no erased lead to any sink', async () => {
   const scene = await aScene('in-process', {
     stub: { leads: 5 },
     sinks: { warehouse: { mirror: '1s' }, drop: { enabled: false } },

@@ -48,7 +48,7 @@ test('leadsync stops when another ledger takes the place of its own, and says wh
   );
 });
 
-test('one leadsync works with a ledger: another one is told which, and takes over after it has ended', async () => {
+test('one leadsync works with a ledger; the error of another one names it, and that one takes over after the first has ended', async () => {
   const scene = await aServerScene('in-process', { stub: { leads: 3 } });
   const first = await scene.start();
   await until('all are delivered', () => scene.complete(), ON_TIME_MS);

@@ -9,9 +9,9 @@ const LEASE_MS = 15_000;
 const RENEW_MS = 5_000;
 
 /**
- * Documents as rows of `_documents`, which every machine can read. A lock is a lease that its holder renews. The holder loses it when its machine stands
- * still for longer than the lease, and does not notice. So a lock only keeps work from being done twice for nothing: whoever relies on a document must
- * read it again under the lock.
+ * Documents as rows of `_documents`, which every machine can read. A lock is a lease that its holder renews. The holder loses it, without noticing,
+ * if its machine is suspended for longer than the lease. A lock therefore only avoids useless work: a caller that relies on a document must read it
+ * again under the lock.
  */
 export class DocumentTable implements DocumentStore {
   readonly hint = 'Check that the server of the ledger can be reached, and accepts writes.';

@@ -96,7 +96,7 @@ test('what an address says is text', async () => {
   }
 });
 
-test('what an answer says is text, in the notice that tells it', async () => {
+test('the text of an answer is shown as text, even in a notice', async () => {
   const { page, go, operations, faults } = await openReader(browser, { refreshMs: 60_000 });
   for (const what of inFields(breakouts)) {
     operations.testResult = { arrived: false, duration_ms: 1, what };

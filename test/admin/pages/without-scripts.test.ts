@@ -61,7 +61,7 @@ test('selected deliveries are retried without scripts', async () => {
   expect(operations.actions).toHaveLength(1);
 });
 
-test('none selected is said, and nothing is done', async () => {
+test('without a selection, the page says so, and nothing changes', async () => {
   const { page, go, operations } = await openReader(browser, { context });
   await go('/deliveries?state=dead');
   await page.getByRole('button', { name: 'Retry selected…' }).click();

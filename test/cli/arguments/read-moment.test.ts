@@ -36,7 +36,7 @@ describe('a moment', () => {
     '99999999999999d',
     '999999w',
     '2026-11-20T09:30 02:00',
-  ])('%j is none', (text) => {
+  ])('%j is rejected', (text) => {
     expect(momentOf(text, now)).toBeUndefined();
   });
 

@@ -17,7 +17,7 @@ test('config show prints a table and JSON of what is in force, without a secret'
   });
 });
 
-test('config show says what is wrong with a configuration that is', async () => {
+test('config show prints the faults of an invalid configuration', async () => {
   const { code, stdout, stderr } = await new Install({ sinks: { crm: { type: 'fax' } } }).run([
     'config',
     'show',

@@ -133,7 +133,7 @@ describe('leadsync discard', () => {
     expect(await states()).toMatchObject({ dead: 2 });
   });
 
-  test('names the line that is no id, without its text', async () => {
+  test('names the line that is not an id, without its text', async () => {
     const { install } = await withDead();
     const { code, stderr } = await install.run([
       'discard',
@@ -170,7 +170,7 @@ describe('leadsync replay', () => {
     expect(yes.stderr).toContain('`leadsync cancel-replay crm` cancels what is still pending.');
   });
 
-  test('a lead id that is the lead of two sources says so', async () => {
+  test('reports a lead id that exists in two sources', async () => {
     const { install, ledger } = await withDead();
     const poll = await ledger.startPoll('south');
     const { aListedLead } = await import('../../support/scene/a-lead.ts');
@@ -230,7 +230,7 @@ describe('leadsync cancel-replay', () => {
     expect(await states()).toMatchObject({ replays: 0, pending: 0, dead: 2 });
   });
 
-  test('refuses a sink that there is not', async () => {
+  test('rejects an unknown sink', async () => {
     const { install } = await withDead();
     const { code, stderr } = await install.run(['cancel-replay', 'cmr']);
     expect(code).toBe(2);

@@ -102,7 +102,7 @@ describe('leadsync rejected', () => {
     expect(JSON.stringify(auditOf(install))).not.toContain('canary');
   });
 
-  test('says what is wrong with an id', async () => {
+  test('prints what is wrong with an id', async () => {
     const install = await someRejected();
     const { stderr, code } = await install.run(['rejected', '99']);
     expect({ stderr, code }).toEqual({

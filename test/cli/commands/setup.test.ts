@@ -32,7 +32,7 @@ async function anInstall() {
 }
 
 describe('leadsync setup', () => {
-  test('shows what is missing, makes it with --yes, and then finds nothing missing', async () => {
+  test('shows what is missing, creates it with --yes, and then finds nothing missing', async () => {
     const { asOwner, owner, schema } = await anInstall();
     const shown = await asOwner.run(['setup', 'warehouse']);
     expect(shown).toMatchObject({ code: 0, stderr: '' });
@@ -70,7 +70,7 @@ describe('leadsync setup', () => {
     expect(await asUser.run(['test-sink', 'warehouse'])).toMatchObject({ code: 0 });
   });
 
-  test('says what is wrong with its use', async () => {
+  test('prints what is wrong with its arguments', async () => {
     const install = new Install();
     expect((await install.run(['setup', 'drop'])).stdout).toBe(
       'sink drop: a sink of this type needs no preparation.\n',
@@ -97,7 +97,7 @@ describe('leadsync fields', () => {
     expect((await asOwner.run(['fields', 'warehouse'])).stdout).toMatch(/^FIELD +TYPE +NOTES\n/);
   });
 
-  test('says of a destination without a list that it takes every name', async () => {
+  test('says that a destination without a list accepts every name', async () => {
     const { code, stderr } = await new Install().run(['fields', 'drop']);
     expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('accepts any name') });
   });

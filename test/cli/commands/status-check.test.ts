@@ -59,7 +59,7 @@ describe('leadsync status --check', () => {
       ({ folder }: Install) => join(folder, 'none.yaml'),
       /^UNKNOWN: .*none\.yaml/,
     ],
-  ])('exits with 3 when %s, and says so on standard output', async (_, file, text) => {
+  ])('exits with 3 if %s, and prints so on standard output', async (_, file, text) => {
     const install = new Install();
     const { code, stdout, stderr } = await install.run(['-c', file(install), 'status', '--check']);
     expect({ code, stderr }).toEqual({ code: 3, stderr: '' });

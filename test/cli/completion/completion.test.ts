@@ -118,7 +118,7 @@ describe('complete-names', () => {
     expect((await install.run(['complete-names', 'source'])).stdout).toBe('main\n');
   });
 
-  test('prints nothing where there is no configuration to read', async () => {
+  test('prints nothing without a readable configuration', async () => {
     const said = await new Install().run(['complete-names', 'sink', '-c', '/nowhere.yaml']);
     expect(said).toEqual({ code: 0, stdout: '', stderr: '' });
   });

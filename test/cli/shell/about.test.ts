@@ -6,7 +6,7 @@ import { Install } from '../an-install.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-test('version tells the commit of a checkout, and what it runs on', async () => {
+test('version prints the commit of a checkout, and the versions that it runs on', async () => {
   const install = new Install();
   const head = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: ROOT, encoding: 'utf8' }).trim();
   const info = await install.json('version');

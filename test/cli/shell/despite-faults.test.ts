@@ -46,7 +46,7 @@ describe('with a configuration that was saved with a mistake', () => {
     expect(faults).toMatch(fault);
   });
 
-  test('reload tells the fault, though the address of the running one may not be at hand', async () => {
+  test('reload prints the fault, even if the address of the running leadsync is unknown', async () => {
     const install = await spoiled(() => 'a: [1,\n b\n');
     const { code, stdout, stderr } = await install.run(['reload']);
     expect({ code, stdout }).toEqual({ code: 78, stdout: '' });
@@ -54,7 +54,7 @@ describe('with a configuration that was saved with a mistake', () => {
     expect(stderr).toContain('Nothing was changed.');
   });
 
-  test('reload shows the running one its token, whose answer is told', async () => {
+  test('reload sends the token to the running leadsync, and prints its answer', async () => {
     const token = 'a-token-of-some-length';
     const result = { applied: false, generation: 3, faults: ['leadsync.yaml:1:1: what it says'] };
     const server = createServer(({ headers }, response) => {

@@ -24,7 +24,7 @@ test('shows on a terminal leads per second, what is done and what is pending, in
   expect(stream.written.at(-1)).toBe('\n');
 });
 
-test('counts what is pending, where it is told', () => {
+test('prints the pending deliveries that it gets', () => {
   const stream = aStream(false);
   let ms = 0;
   const progress = new Progress(stream, () => ms);
@@ -33,7 +33,7 @@ test('counts what is pending, where it is told', () => {
   expect(stream.written).toEqual(['0 listed, 0 new or changed, 0 delivered, 7 pending\n']);
 });
 
-test('writes plain lines, and few, where there is no terminal', () => {
+test('writes few, plain lines without a terminal', () => {
   const stream = aStream(false);
   let ms = 0;
   const progress = new Progress(stream, () => ms);

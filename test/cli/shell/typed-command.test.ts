@@ -84,7 +84,7 @@ test('a checkout names the command as npm runs it there', () => {
   expect(stderr).toContain('`npm run -s leadsync -- init`');
 });
 
-test('every command that a text tells people to type stands between backticks, where it can be rewritten', async () => {
+test('every command in a text is between backticks, so that it can be rewritten', async () => {
   const help = (await new Install().run(['--help'])).stdout;
   const commands = [...help.matchAll(/^ {2}([a-z][a-z-]+) /gm)].map((match) => match[1] ?? '');
   // Not in examples, which help rewrites, nor in a page's <code> and where it is no command: `files from leadsync export`.

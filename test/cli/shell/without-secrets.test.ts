@@ -101,7 +101,7 @@ describe('in a shell without the daemon’s environment', () => {
       'sinks: { a: { type: csv, directory: "${X}", retry: { schedule: ["${R}"] } } }',
       'variable R is not set',
     ],
-  ])('%s is told', async (yaml, message) => {
+  ])('%s is reported', async (yaml, message) => {
     const install = new Install();
     const source = 'sources: { main: { base_url: https://a.example, client_id: a, client_secret: b } }';
     writeFileSync(install.configFile, yaml.startsWith('sources') ? yaml : `${source}\n${yaml}\n`);

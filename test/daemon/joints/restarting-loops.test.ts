@@ -78,7 +78,7 @@ describe('a loop with a duty', () => {
     expect([loop.runs, loop.signals.at(-1)?.aborted]).toEqual([2, false]);
   });
 
-  it('restarts after a fault while the duty is held; an error after its loss is no fault', async () => {
+  it('restarts after a fault while the duty is held, and ignores an error after its loss', async () => {
     const duties = new GivenDuties('upkeep');
     const { loop, clock, faults } = aLoop(duties);
     await rest();

@@ -103,7 +103,7 @@ test('a preview without the plan reads the configuration only after its files ha
   expect(reloader.state.stale?.faults).toEqual([expect.stringContaining('nonsense')]);
 });
 
-test('a ledger that cannot be read is no fault of the configuration: the preview still has the options', async () => {
+test('a preview has the options even if the ledger cannot be read', async () => {
   const { next, reloader } = aReloader();
   next.ledger = new LedgerError('busy', 'The ledger is locked.', 'Try again.');
   const preview = await reloader.preview(true);
@@ -116,7 +116,7 @@ test('a ledger that cannot be read is no fault of the configuration: the preview
   });
 });
 
-test('a ledger that cannot be written is no fault of the file that was not applied', async () => {
+test('the failure of a reload because of an unwritable ledger does not count as a fault of the file', async () => {
   const { clock, next, reloader, reported } = aReloader();
   next.ledger = new LedgerError('busy', 'The ledger is locked.', 'Try again.');
   const failure = 'The ledger is locked. Try again.';

@@ -75,7 +75,7 @@ export function claimingContract(store: () => OpenLedger): void {
       expect(await on.ledger.begin(late, MINUTE)).toBeUndefined();
     });
 
-    it('a begun attempt is told how long its lease still lasts, whenever it was begun', async () => {
+    it('beginning an attempt returns the time left in its lease, whenever it begins', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const [ref] = (await on.claim('crm', { window: 1, leaseMs: HOUR })).refs as [BatchRef];

@@ -29,7 +29,7 @@ export function findingContract(store: () => OpenLedger): void {
       ]);
     });
 
-    it('goes on where an answer ended, and finds no lead again', async () => {
+    it('continues where the last page ended, and finds no lead twice', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2, 3, 4].map((id) => ada(id)));
       await on.list([1, 2, 3, 4].map((id) => ada(id, { service_name: 'Changed' })));

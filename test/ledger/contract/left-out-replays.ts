@@ -51,7 +51,7 @@ export function leftOutReplaysContract(store: () => OpenLedger): void {
       ]);
     });
 
-    it('it owes nothing while they wait or once they are delivered, and owes them anew if they are left out again', async () => {
+    it('it owes nothing while they wait or once they are delivered, and owes them again if they are left out again', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await settledWith(on, leftOut);
       const replayed = () => {
@@ -164,7 +164,7 @@ export function leftOutReplaysContract(store: () => OpenLedger): void {
       ]);
     });
 
-    it('another process finishes it if its process was killed, and two at once owe each lead once', async () => {
+    it('another process finishes it if its process was killed, and two at the same time owe each lead once', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 1_000));
       await on.attemptAll('crm', leftOut, { max: 1_000 });

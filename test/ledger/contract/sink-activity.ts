@@ -159,7 +159,7 @@ export function sinkActivityContract(store: () => OpenLedger): void {
       });
     });
 
-    it('tells apart only so many reasons, and forgets what is older than a week and a day', async () => {
+    it('distinguishes a limited number of reasons, and forgets what is older than a week and a day', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list(ids(1, 60));
       for (let n = 1; n <= 20; n += 1) {
@@ -232,7 +232,7 @@ export function sinkActivityContract(store: () => OpenLedger): void {
       expect(await speedOf('drop', HOUR)).toMatchObject({ sink: 'drop', leads: 1 });
     });
 
-    it('a settlement that comes too late counts nothing, and a lead that is left out is no attempt', async () => {
+    it('a late settlement does not count, and neither does a lead that is left out', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       await on.attemptAll('crm', { kind: 'left-out', reason: 'left out by `where` of crm' }, { window: 1 });

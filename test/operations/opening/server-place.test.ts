@@ -143,7 +143,7 @@ it('refuses a schema with other tables, and a ledger of a newer leadsync', async
   expect(await refusal(placeIn(newer))).toContain('was written by a newer leadsync');
 });
 
-it('says what is wrong with an address', async () => {
+it('the error for an invalid address has the reason', async () => {
   const store = new PostgresStore();
   const port = await freePort();
   expect(

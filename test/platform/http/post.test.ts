@@ -38,7 +38,7 @@ test('a request whose deadline passes while it waits for its connection is not s
   expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual(['first', 'next']);
 });
 
-test('a long answer that arrives at once leaves the connection open, one that does not end closes it', async () => {
+test('a long answer that arrives completely leaves the connection open, and one that does not end closes it', async () => {
   const { receiver, send } = await oneConnection();
   const ports: (number | undefined)[] = [];
   receiver.answerAlways((_, response) => {

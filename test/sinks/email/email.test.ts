@@ -265,7 +265,7 @@ describe('what an answer means', () => {
     expect(mayHaveArrived(outcome)).toBe(true);
   });
 
-  test('a server that is none, or has no certificate, is told', async () => {
+  test('a server that does not speak SMTP, or has no certificate, is reported', async () => {
     const http = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     closers.push(() => new Promise((resolve) => http.close(resolve)));
     const noSmtp = await outcomeOf(opened(`smtp://${await listening(http)}`));

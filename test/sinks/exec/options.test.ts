@@ -27,7 +27,7 @@ describe('the options of an exec sink', () => {
     'command: psql',
     'command: [./load, "", "a b"]',
     'command: [t], speaks: singer, config: { a: { b: [1, x] } }',
-  ])('%s is none', (sink) => {
+  ])('%s is rejected', (sink) => {
     expect(faults(sink)).toBe('');
   });
 

@@ -280,7 +280,7 @@ test('a check starts nothing', async () => {
   expect(statSync(folder.path).isDirectory()).toBe(true);
 });
 
-test('a program can tell a test event from a lead by its environment', async () => {
+test('a program can distinguish a test event from a lead by its environment', async () => {
   const command = ['/bin/sh', '-c', 'cat >> leads; echo "$LEADSYNC_TEST" >> tests'];
   const sink = openExec({ command, cwd: folder.path });
   await sink.test(testBatch('sink', new Date(0)), NEVER);

@@ -63,7 +63,7 @@ describe('the printed script', () => {
     expect(await missingOf(account)).toEqual([]);
   });
 
-  test('ends at the first answer that is no success, and prints each answer in a line of its own', async () => {
+  test('ends at the first answer that is not a success, and prints each answer on a separate line', async () => {
     const account = await anAccount();
     const { code, stdout } = await runInShell(await scriptOf(account), { HUBSPOT_TOKEN: 'wrong' });
     expect(code).not.toBe(0);
@@ -141,7 +141,7 @@ test.each<[string, (stub: HubSpotStub) => unknown, HubSpotInput, string, string]
   expect(failure.hint).toContain(hint);
 });
 
-test('an address that is none of HubSpot is told apart from an object that the plan lacks', async () => {
+test('the error distinguishes an address that is not HubSpot from an object that the plan lacks', async () => {
   const stub = await startHubSpotStub();
   onTestFinished(() => stub.close());
   const sink = openHubSpot({ url: `${stub.url}/v3`, token: stub.token });

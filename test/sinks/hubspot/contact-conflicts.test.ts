@@ -6,7 +6,7 @@ import { anAccount, outcomesOf } from './open-hubspot.ts';
 const DELIVERED = { kind: 'delivered' };
 const THE_LEAD = aDelivery({ raw: aLead({ client_email: 'person1@example.com' }) });
 
-test('the contact of another client that HubSpot names for such a conflict is left alone', async () => {
+test('leadsync does not change the contact of another client that HubSpot names for such a conflict', async () => {
   const { stub, open } = await anAccount({ options: { overwrite: 'always' } });
   const id = stub.addRecord('contacts', { email: 'other@example.com', firstname: 'Other' });
   const body = {

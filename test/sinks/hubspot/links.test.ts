@@ -47,7 +47,7 @@ test.each<[string, Partial<Delivery>]>([
   expect(stub.associated('deals', onlyId(stub.records.deals), 'contacts')).toEqual([contact]);
 });
 
-test('an empty list of contacts is none: the deal is linked by a retry', async () => {
+test('after an empty list of contacts, a retry links the deal', async () => {
   const { stub, open } = await anAccount();
   stub.misbehave({ at: 'batch/associate', answer: 'missing-scopes' });
   expect(await outcomesOf(open(), [THE_LEAD])).toMatchObject([{ kind: 'unavailable' }]);

@@ -24,7 +24,7 @@ describe('a name in `fields` of a hubspot sink', () => {
     ],
     ['leadsync_key', 'is a property that leadsync writes itself'],
     ['deal.leadsync_url', 'is a property that leadsync writes itself'],
-  ])('cannot be %s, which is told with the right form', (name, fault) => {
+  ])('cannot be %s, and the error has the right form', (name, fault) => {
     expect(faultsOf(withField(name), {}, sinkTypes)).toEqual([
       `12:7: sinks.crm.fields: \`${name}\` ${fault}; use another name`,
     ]);

@@ -64,7 +64,7 @@ test.each([
   ['PROTOCOL_CONNECTION_LOST', 'closed the connection'],
   ['HANDSHAKE_NO_SSL_SUPPORT', 'offers no TLS'],
   ['ECONNREFUSED', 'refuses the connection'],
-])('the failure %s of a connection is said in words', (code, words) => {
+])('the failure %s of a connection has a message', (code, words) => {
   const meaning = judgeError(CALLED, Object.assign(new Error('s3cr3t'), { code, errno: -111 }), 'the lead');
   expect(meaning).toBeInstanceOf(SinkUnavailable);
   expect((meaning as SinkUnavailable).message).toContain(words);

@@ -91,7 +91,7 @@ test.each([
     'sslmode=verify-ca&sslrootcert=/nowhere',
     /socket or certificate file in its address is missing/,
   ],
-])('a certificate %s is said', async (_, parameters, message) => {
+])('a certificate %s is reported', async (_, parameters, message) => {
   const error = await open(parameters)
     .check(NEVER)
     .catch((thrown: unknown) => thrown);

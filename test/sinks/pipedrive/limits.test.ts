@@ -93,7 +93,7 @@ test.each([1, 2, 3, 4, 5, 6, 7])(
   },
 );
 
-test('a company whose answers do not name the tokens is counted by `daily_tokens`, anew each day', async () => {
+test('leadsync counts the tokens by `daily_tokens`, from 0 each day, if the answers of the company do not name them', async () => {
   const { stub, open, clock } = await limited(undefined, { options: { daily_tokens: 200 } });
   const sink = open();
   expect(await outcomesOf(sink, [1, 2, 3, 4, 5].map(lead))).toMatchObject([
@@ -113,7 +113,7 @@ test('a company whose answers do not name the tokens is counted by `daily_tokens
   expect((await open({ options: {} }).quota?.()) === undefined).toBe(true);
 });
 
-test('check and a test lead tell what the daily API tokens are worth', async () => {
+test('check and a test lead print how many leads the daily API tokens allow', async () => {
   const { stub, open } = await limited({ plan: 'growth' });
   const { what } = await open().test(testBatch('sink', new Date()), NEVER);
   expect(what).toMatch(

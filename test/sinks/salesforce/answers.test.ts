@@ -79,7 +79,7 @@ describe('what the answers of Salesforce mean', () => {
     expect(reasonOf(outcome)).not.toContain('Anna');
   });
 
-  test('of a server that is none of Salesforce, with errors of its own, the reason names `domain`', async () => {
+  test('the reason for errors of a server that is not Salesforce names `domain`', async () => {
     answerAlways('token', { status: 401, body: { error: 'Bad credentials', code: 401 } });
     expect(reasonOf(await deliverOne())).toMatch(/gave no token .* Check `domain`/);
   });

@@ -3,7 +3,7 @@ import { aDeliveryOf, closeScenes, kinds, remark, scene } from './salesforce-sce
 
 afterEach(closeScenes);
 
-describe('a value that is none of its type', () => {
+describe('a value that does not fit its type', () => {
   const answering = (answer: string) => ({
     service_question_answers: [{ question: 'When?', slug: 'when', answer }],
   });

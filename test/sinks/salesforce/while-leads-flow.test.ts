@@ -33,7 +33,7 @@ describe('between the two requests of a lead', () => {
     expect(org.leads().map(keyOf)).toEqual(['main:1', 'main:2']);
   });
 
-  test('the app is switched off: the leads wait with the mend, and arrive once', async () => {
+  test('the app is switched off: the leads wait with the next step as the reason, and arrive once', async () => {
     const org = await scene();
     await org.deliver(1);
     const switchOff = (stub: SalesforceStub) => {
@@ -49,7 +49,7 @@ describe('between the two requests of a lead', () => {
   });
 
   test.each(['record', 'request'] as const)(
-    'an administrator deletes a field (%s): the leads wait with the mend, and arrive once',
+    'an administrator deletes a field (%s): the leads wait with the next step as the reason, and arrive once',
     async (unreadableRecord) => {
       const org = await scene({}, { questions: { unreadableRecord } });
       await org.deliver(1);
@@ -67,7 +67,7 @@ describe('between the two requests of a lead', () => {
     },
   );
 
-  test('an administrator switches on a validation rule: its lead alone is refused, with the mend', async () => {
+  test('an administrator switches on a validation rule: only its lead is refused, with the next step', async () => {
     const org = await scene();
     await org.deliver(1);
     const refuses = ({ Leadsync_Key__c: key }: Readonly<Record<string, unknown>>) => key === 'main:2';
@@ -84,7 +84,7 @@ describe('between the two requests of a lead', () => {
     expect(org.leads()).toHaveLength(3);
   });
 
-  test('an option of a picklist goes: its lead alone is refused, with the mend', async () => {
+  test('an option of a picklist is deleted: only its lead is refused, with the next step', async () => {
     const org = await scene({ fields: { LeadSource: 'lead.id == 2 ? "Radio" : "Web"' } });
     await org.deliver(1);
     const take = (values: readonly string[]) => (stub: SalesforceStub) =>
@@ -126,7 +126,7 @@ describe('between the two requests of a lead', () => {
     expect(other?.['LastName']).toBe('Name');
   });
 
-  test('a salesperson merges the lead into another one: the update is not made again, and says so', async () => {
+  test('a salesperson merges the lead into another one: the update creates no lead, and reports so', async () => {
     const org = await scene({ options: { overwrite: 'always' } });
     await org.deliver(1, 2);
     const merge = (stub: SalesforceStub) => stub.remove(String(org.leads()[1]?.Id));

@@ -32,7 +32,7 @@ describe('the options of a webhook', () => {
     expect(webhook.options.safeParse(options).success).toBe(false);
   });
 
-  test('no secret is in what is printed of them, nor in what is said of wrong ones', () => {
+  test('neither their printed values nor their errors contain a secret', () => {
     const right = webhook.options.parse({ url, secret, headers: { authorization: 'Bearer canary' } });
     expect(JSON.stringify(right)).not.toMatch(/whsec|t0ken|canary/);
     const wrong = webhook.options.safeParse({

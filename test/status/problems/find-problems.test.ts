@@ -58,7 +58,7 @@ const BROKEN = {
   failingSince: undefined,
 };
 
-test('what is critical is said before what wants a look, wherever it stands in the configuration', () => {
+test('critical problems come before warnings, whatever their order in the configuration', () => {
   const status = { ...BROKEN, failingSince: new Date(now.getTime() - 3_600_000) };
   const sources = [
     { name: 'new', config: undefined, status: undefined, unread: true },

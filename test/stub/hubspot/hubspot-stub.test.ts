@@ -159,7 +159,7 @@ describe('a batch of records', () => {
     expect((await create({ properties: {}, objectTraceId: '1' })).status).toBe(400);
   });
 
-  test('an upsert needs a unique property, and hs_object_id is none', async () => {
+  test('an upsert needs a unique property, which hs_object_id is not', async () => {
     const upsert = (idProperty: string) =>
       batch(`${contacts}/batch/upsert`, [{ idProperty, id: '1', properties: { firstname: 'A' } }]);
     expect((await upsert('phone')).body.message).toBe(

@@ -141,7 +141,7 @@ test('the SDK understands a mixed answer', async () => {
   });
 });
 
-test('the SDK tells a duplicate from a wrong value', async () => {
+test('the SDK distinguishes a duplicate from a wrong value', async () => {
   const id = stub.addRecord('contacts', { email: 'ana@example.com' });
   await expect(
     crm.contacts.basicApi.create({ properties: { email: 'ana@example.com' } }),

@@ -70,7 +70,7 @@ describe('an access token', () => {
 });
 
 describe('the daily limit', () => {
-  test('is told in each answer, counts a batch once, and refuses what is above', async () => {
+  test('is in each answer, counts a batch once, and rejects requests above it', async () => {
     const first = await client.upsert([aLead('main:1'), aLead('main:2')]);
     expect(first.headers.get('sforce-limit-info')).toBe('api-usage=1/15000');
     stub.usage.use(14_998);

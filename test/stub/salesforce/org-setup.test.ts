@@ -143,7 +143,7 @@ describe('who and what the org is', () => {
     ).toBe(200);
   });
 
-  test('describe tells types, lengths and picklist values', async () => {
+  test('describe returns types, lengths and picklist values', async () => {
     const { body } = await client.send('GET', 'sobjects/Lead/describe');
     const described = Object.fromEntries(body.fields.map((field: { name: string }) => [field.name, field]));
     expect(described).toMatchObject({

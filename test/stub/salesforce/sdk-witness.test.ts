@@ -197,7 +197,7 @@ describe('jsforce', () => {
     expect(stub.requests.filter(({ status }) => status === 401)).toHaveLength(2);
   });
 
-  test('tells an expired session that it cannot renew', async () => {
+  test('reports an expired session that it cannot renew', async () => {
     expect(await errorOf(withToken('of yesterday').limits())).toMatchObject({
       errorCode: 'INVALID_SESSION_ID',
       message: 'Session expired or invalid',

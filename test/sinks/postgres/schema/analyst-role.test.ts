@@ -61,7 +61,7 @@ test('no column that the analyst sees is described as personal data', () => {
   expect(columns.filter(({ means }) => /(?<!no )personal data\.$/i.test(means))).toEqual([]);
 });
 
-test('of the documented queries an analyst can ask those that are said to be for them', async () => {
+test('an analyst can run the documented queries that are described as theirs', async () => {
   const { refused } = await aStoreWithARole();
   const answers: Record<string, boolean> = {};
   for (const query of queries) answers[query.name] = (await refused(pasted(query, 'postgres'))) === 'allowed';
