@@ -15,7 +15,7 @@ import {
 import { comparable, type Row } from '../catalog/two-stores.ts';
 import { LedgerUnderTest } from '../ledger/ledger-under-test.ts';
 import { SqliteFile } from '../ledger/sqlite-store.ts';
-import { aListedLead } from '../support/scene/a-lead.ts';
+import { aListedLead, listedAs } from '../support/scene/a-lead.ts';
 import { PostgresStore } from './postgres-store.ts';
 
 // A day is a day, and not a moment in whatever zone the test runs in.
@@ -101,11 +101,34 @@ it('a start renews comments that another version wrote, and keeps the rights tha
   await store.close();
   // As the ledger was before the migration that added these tables.
   await store.query(`COMMENT ON VIEW v_leads IS 'outdated'; GRANT SELECT ON v_leads TO PUBLIC;
-    DROP TABLE _documents, _document_locks, _audit; UPDATE _ledger SET shape = 9`);
+    DROP TABLE _documents, _document_locks, _audit, _duties; UPDATE _ledger SET shape = 9`);
   await LedgerUnderTest.with(store.open);
   const [view] = await store.query<{ comment: string; granted: boolean }>(
     "SELECT obj_description('v_leads'::regclass) AS comment, relacl::text LIKE '%,=r/%' AS granted FROM pg_class WHERE oid = 'v_leads'::regclass",
   );
   expect(view).toMatchObject({ granted: true });
   expect(view?.comment).toContain('One row per lead');
+});
+
+it('a lead with a number that jsonb refuses has the number as a string, and hides no other lead', async () => {
+  const store = new PostgresStore();
+  const on = await LedgerUnderTest.with(store.open);
+  const raw = aListedLead({
+    id: 2,
+    service_question_answers: [{ question: 'q', slug: 's', answer: 'KEPT' }],
+  }).raw.replace('"KEPT"', '{"x":[-1.5e999999,1e5,"2e999999"]}');
+  await on.list([1, listedAs(2n, raw)]);
+  const rows = await store.query<{
+    id: bigint;
+    answers: { s: unknown };
+    replaced: boolean;
+    original: string;
+  }>(
+    'SELECT id, answers, _leadsync_replaced AS replaced, _leadsync_original AS original FROM leads ORDER BY id',
+  );
+  expect(rows.map(({ replaced }) => replaced)).toEqual([false, true]);
+  expect(rows[1]).toMatchObject({
+    answers: { s: { x: ['-1.5e999999', 100_000, '2e999999'] } },
+    original: raw,
+  });
 });

@@ -33,6 +33,12 @@ export async function countedSinks(tx: Transaction): Promise<SinkRow[]> {
 /** A sink without the counts of its deliveries, which are not needed to deliver. */
 export type Sink = Omit<SinkRow, 'counts'>;
 
+/** A sink whose row is locked. */
+export interface LockedSink extends Sink {
+  /** The time of the ledger when the row was locked, in ms since 1970: after every change of the row. */
+  readonly lockedAt: number;
+}
+
 /** Returns every sink that was ever declared, in the order of declaration, without its counts. */
 export async function allSinks(tx: Transaction): Promise<Sink[]> {
   return (await tx.rows(ALL)).map(toSink);
@@ -53,8 +59,9 @@ export async function getSink(tx: Transaction, sinkNo: number): Promise<Sink> {
  * Returns a sink, and locks its row until the end of the transaction, for a caller that changes the sink's health. A transaction that also locks
  * batches and deliveries locks batches first, then sinks, then deliveries.
  */
-export async function lockSink(tx: Transaction, sinkNo: number): Promise<Sink> {
-  return toSink((await tx.first(LOCK, [sinkNo])) as RawSink);
+export async function lockSink(tx: Transaction, sinkNo: number): Promise<LockedSink> {
+  const row = (await tx.first(LOCK, [sinkNo])) as RawSink & { locked_at: number };
+  return { ...toSink(row), lockedAt: Math.max(tx.now, row.locked_at) };
 }
 
 /** Writes the health of a sink whose row is locked. */
@@ -104,8 +111,8 @@ const COUNTED = statement<CountedSink>(
 const ALL = statement<RawSink>('sinks', `SELECT ${COLUMNS} FROM _sinks s ORDER BY s.sink_no`);
 const FIND = statement<RawSink>('find-sink', `SELECT ${COLUMNS} FROM _sinks s WHERE s.sink = $1`);
 const GET = statement<RawSink>('get-sink', `SELECT ${COLUMNS} FROM _sinks s WHERE s.sink_no = $1`);
-const LOCK = statement<RawSink>(
+const LOCK = statement<RawSink & { locked_at: number }>(
   'lock-sink',
-  `SELECT ${COLUMNS} FROM _sinks s WHERE s.sink_no = $1 FOR UPDATE`,
+  `SELECT ${COLUMNS}, _now() AS locked_at FROM _sinks s WHERE s.sink_no = $1 FOR UPDATE`,
 );
 const SET_HEALTH = statement('set-health', 'UPDATE _sinks SET health = $1 WHERE sink_no = $2');

@@ -39,13 +39,20 @@ export async function judgeBatches(
   sinkNo: number,
   batches: readonly EndedBatch[],
 ): Promise<{ readonly judged: readonly JudgedBatch[]; readonly changes: boolean }> {
-  const judged = (sink: Sink) => {
+  const judged = (sink: Sink, lockedAt = tx.now) => {
+    const { renewedAt } = sink.health;
+    // The sink may have been renewed after this transaction began: judged at the transaction's time, that would be in the future.
+    const judgedHealth = (health: SinkHealth) =>
+      renewedAt !== undefined && renewedAt.getTime() <= lockedAt && renewedAt.getTime() > tx.now
+        ? { ...health, renewedAt: new Date(tx.now) }
+        : health;
     let before = sink.health;
     return batches.map((one) => {
       const attempted = attemptedDeliveries(one.pending, one.attempt, tx.now);
-      const judgement = judge(sink.name, before, attempted, new Date(tx.now));
+      const judgement = judge(sink.name, judgedHealth(before), attempted, new Date(tx.now));
       const { quota } = one.attempt;
-      const after = quota ? { ...judgement.health, quota } : judgement.health;
+      const health = { ...judgement.health, renewedAt };
+      const after = quota ? { ...health, quota } : health;
       const batch: JudgedBatch = { ...one, sink, judgement, before, after };
       before = after;
       return batch;
@@ -53,7 +60,8 @@ export async function judgeBatches(
   };
   const first = judged(await getSink(tx, sinkNo));
   if (!first.some(changesHealth)) return { judged: first, changes: false };
-  const locked = judged(await lockSink(tx, sinkNo));
+  const sink = await lockSink(tx, sinkNo);
+  const locked = judged(sink, sink.lockedAt);
   return { judged: locked, changes: locked.some(changesHealth) };
 }
 

@@ -6,6 +6,7 @@ import type { NewestVersion } from '../../ledger/rules/delivering/superseding.ts
 import { changedFields } from '../../ledger/rules/recording/changed-fields.ts';
 import { isOld, REPEATED } from '../../ledger/rules/recording/listed-content.ts';
 import { type RejectionReasons, withReason } from '../../ledger/rules/recording/rejection-reasons.ts';
+import { withLargeNumbersAsStrings } from './numbers-as-strings.ts';
 import type { LeadRow, RejectedRow } from './recording-sql.ts';
 
 /** New content of a known lead. */
@@ -227,11 +228,14 @@ export class Chunk {
 }
 
 /** Returns the columns that are derived from leads' texts, each as a list. */
-export function factsColumns(contents: readonly { readonly facts: ContentFacts }[]) {
+export function factsColumns(contents: readonly { readonly raw: string; readonly facts: ContentFacts }[]) {
   return {
     slugs: contents.map(({ facts }) => facts.serviceSlug),
     createdAt: contents.map(({ facts }) => facts.createdAtMs),
     readable: contents.map(({ facts }) => facts.readable),
-    safe: contents.map(({ facts }) => facts.safeRaw),
+    safe: contents.map(({ raw, facts }) => {
+      const text = facts.safeRaw ?? raw;
+      return withLargeNumbersAsStrings(text) ?? facts.safeRaw;
+    }),
   };
 }
