@@ -99,6 +99,7 @@ export class Daemon {
       sources: role.kind === 'worker' ? 0 : this.config.sources.length,
       sinks: enabledSinks(this.config).length,
       dataDir: this.config.dataDir,
+      where: ledgerPlaceOf(this.config).where,
     });
     const changes = await this.#installation.plan(this.config);
     if (changes.length > 0) this.#emit({ type: 'configured', changes });

@@ -3,14 +3,20 @@ import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { requireEmpty, shapeIn } from './database/migrating.ts';
 import { PostgresAccess, type PostgresPlace } from './database/postgres-access.ts';
 import { holderIn } from './database/run-lock.ts';
+import { migrations } from './database/schema.ts';
 import { requireSuitable, type ServerFacts } from './database/suitable-server.ts';
+
+/** Number of times that the round trip is measured. */
+const ROUND_TRIPS = 5;
 
 /** What a server says about itself, and whether it has the ledger. */
 export interface ServerFinding extends ServerFacts {
   readonly exists: boolean;
+  /** Whether an older leadsync wrote the ledger, so that the next start upgrades it. */
+  readonly isOlder: boolean;
   /** The process that polls and dispatches with the ledger; undefined if none does. */
   readonly holder: string | undefined;
-  /** How long the server took to answer, in ms. */
+  /** How long the server took to answer, in ms: the shortest of several times, so that a busy moment does not count. */
   readonly roundTripMs: number;
 }
 
@@ -23,12 +29,13 @@ export async function inspectServer(place: PostgresPlace): Promise<ServerFinding
   try {
     const finding = access.prepare(async (client) => {
       const facts = await requireSuitable(client, access.where);
-      const from = performance.now();
-      await client.query('SELECT 1');
-      const roundTripMs = performance.now() - from;
-      const exists = (await shapeIn(client, access.where, place.schema)) !== undefined;
-      if (!exists) await requireRoom(client, access.where, place.schema);
-      return { ...facts, roundTripMs, exists, holder: exists ? await holderIn(client) : undefined };
+      const roundTripMs = await roundTripOf(client);
+      const shape = await shapeIn(client, access.where, place.schema);
+      const found = { ...facts, roundTripMs };
+      if (shape !== undefined)
+        return { ...found, exists: true, isOlder: shape < migrations.length, holder: await holderIn(client) };
+      await requireRoom(client, access.where, place.schema);
+      return { ...found, exists: false, isOlder: false, holder: undefined };
     });
     // A second connection shows a pooler, which lets both use the same session.
     const second = access.prepare(async () => undefined);
@@ -36,6 +43,16 @@ export async function inspectServer(place: PostgresPlace): Promise<ServerFinding
   } finally {
     await access.close();
   }
+}
+
+async function roundTripOf(client: PoolClient): Promise<number> {
+  let shortestMs = Number.POSITIVE_INFINITY;
+  for (let asked = 0; asked < ROUND_TRIPS; asked += 1) {
+    const from = performance.now();
+    await client.query('SELECT 1');
+    shortestMs = Math.min(shortestMs, performance.now() - from);
+  }
+  return shortestMs;
 }
 
 /** Requires that the user may create the ledger, in a schema that is missing or empty. @throws LedgerError */

@@ -28,11 +28,13 @@ const examples: Examples = {
     sources: 1,
     sinks: 2,
     dataDir: '/data',
+    where: '/data',
   },
   'start-waiting': {
     type: 'start-waiting',
     reasons: ['sink warehouse: PostgreSQL cannot be reached (ECONNREFUSED).'],
     dataDir: '/data',
+    where: '/data',
     patienceMs: 300_000,
   },
   configured: { type: 'configured', changes: ['sink crm is new: no leads listed before'] },

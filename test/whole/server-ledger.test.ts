@@ -65,6 +65,11 @@ test('one leadsync works with a ledger; the error of another one names it, and t
   }
   const checked = await other.run('check');
   expect(checked.stdout).toContain(`It is in use by process ${first.process.pid} on ${hostname()}, since `);
+  const status = await other.run('status');
+  expect(status.code).toBe(0);
+  expect(status.stdout).toMatch(
+    /No leadsync is running on this data directory\. Another one works with the ledger, .*: process \d+ on /,
+  );
   expect(await first.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   scene.stub.addLeads(1);
   const synced = await other.run('sync');

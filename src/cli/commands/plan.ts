@@ -1,6 +1,7 @@
 import { type ChangedOption, describeChangedOption } from '../../config/changes/changed-options.ts';
 import type { Config } from '../../config/contract/config.ts';
 import type { LastDeclaration } from '../../ledger/contract/declaration.ts';
+import { ledgerPlaceOf } from '../../operations/opening/configured-ledger.ts';
 import { isDataDirInUse } from '../../operations/opening/open-ledger.ts';
 import { withRouting } from '../../operations/plan-routing.ts';
 import { describePlan } from '../../operations/planning/describe-plan.ts';
@@ -51,9 +52,11 @@ export const command = defineCommand<{ json?: boolean }>({
   },
 });
 
-/** Returns a note for a data directory without a ledger, which a configuration in another folder may name by mistake. */
-function noLedger({ dataDir }: Config): string {
-  return `There is no ledger in ${printable(dataDir)} (data_dir), so everything counts as new. A relative data_dir begins at the folder of the configuration file.\n`;
+/** Returns a note that there is no ledger. A configuration in another folder may name another data directory by mistake. */
+function noLedger(config: Config): string {
+  const { file, where } = ledgerPlaceOf(config);
+  if (file === undefined) return `There is no ledger in ${printable(where)}, so everything counts as new.\n`;
+  return `There is no ledger in ${printable(where)} (data_dir), so everything counts as new. A relative data_dir begins at the folder of the configuration file.\n`;
 }
 
 /** Asks the running leadsync for the options that would change. Returns undefined if none runs with this file, or if it does not say. */

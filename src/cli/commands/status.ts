@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import { filesOf } from '../../config/contract/config.ts';
 import { formatFault } from '../../config/contract/config-error.ts';
 import { diskSpace } from '../../operations/disk-space.ts';
+import { ledgerPlaceOf } from '../../operations/opening/configured-ledger.ts';
 import { printJson } from '../../platform/text/printable.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { findProblems } from '../../status/problems/find-problems.ts';
@@ -129,6 +130,7 @@ async function readStatus(options: GlobalOptions, surroundings: Surroundings) {
   const context: ReportContext & { readonly faults: readonly string[] } = {
     now: surroundings.clock.now(),
     ...holder,
+    heldElsewhere: await ledgerPlaceOf(config).heldElsewhere(),
     // The report shows the current faults of the file once, at its end.
     stale: stale && faults.length > 0 ? { ...stale, faults: [] } : stale,
     exports: await viewExports(filesOf(config), exportStatesOf(config)),

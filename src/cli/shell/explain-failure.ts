@@ -36,6 +36,7 @@ function exitCodeOf(error: unknown): number | undefined {
   if (error instanceof CommandFailure) return error.exitCode;
   if (error instanceof DataDirInUse) return ExitCode.inUse;
   if (error instanceof LedgerError && error.code === 'held') return ExitCode.inUse;
+  if (error instanceof LedgerError && error.code === 'away') return ExitCode.unreachable;
   if (error instanceof NewLedgerRefused || error instanceof NoLedgerFile) return ExitCode.configuration;
   if (error instanceof InstallationUnknown) return ExitCode.unreachable;
   if (error instanceof StoppedBeforeStart) return ExitCode.notDone;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../../config/contract/config.ts';
 import { removeAdminEndpoint, writeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
+import { ledgerPlaceOf } from '../../operations/opening/configured-ledger.ts';
 import { requireNewInstallation } from '../../operations/opening/new-ledger.ts';
 import { isLoopback } from '../../platform/http/address.ts';
 import { version } from '../../platform/process/version.ts';
@@ -40,14 +41,15 @@ export async function waitToStart(options: StartOptions, clock: Clock): Promise<
   const { config, role, admin, stop = new AbortController().signal } = options;
   const patienceMs = role.kind === 'sync' ? SYNC_PATIENCE_MS : RUN_PATIENCE_MS;
   const logger = createLogger({ ...config.log, stream: options.log });
+  const { dataDir } = config;
+  const { where } = ledgerPlaceOf(config);
   let reasons: readonly string[] = [];
   let server: { close(): Promise<void> } | undefined;
   const onWait = async (unanswered: readonly string[]) => {
     const isNews = unanswered.join() !== reasons.join();
     reasons = unanswered;
     if (admin) server ??= await serveProbes(admin, config, () => reasons, logger);
-    if (isNews)
-      logger.event({ type: 'start-waiting', reasons: unanswered, dataDir: config.dataDir, patienceMs });
+    if (isNews) logger.event({ type: 'start-waiting', reasons: unanswered, dataDir, where, patienceMs });
   };
   try {
     await requireNewInstallation(config, { clock, stop, patienceMs, onWait });

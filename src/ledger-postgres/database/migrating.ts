@@ -72,7 +72,7 @@ export async function requireShape(
     throw new LedgerError(
       'missing',
       `There is no ledger in the schema ${schema} of ${where}.`,
-      'Check the address and the schema of the ledger.',
+      'Check ledger.url and ledger.schema; the first `leadsync run` or `leadsync sync` creates the ledger.',
     );
   if (shape < migrations.length)
     throw new LedgerError(

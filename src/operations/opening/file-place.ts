@@ -30,6 +30,9 @@ export class FilePlace implements LedgerPlace {
   readonly whenReplaced =
     'Put the same file back, then start leadsync again. To use a backup instead, restore it with `leadsync restore`. If you copy a file there yourself, first remove ledger.db-wal and ledger.db-shm, which belong to the previous ledger and would damage another one.';
 
+  readonly whenLost =
+    'If data_dir is not mounted, mount it. If ledger.db was removed or truncated, restore it from a backup with `leadsync restore`. Then start leadsync again.';
+
   constructor(dataDir: string) {
     this.where = dataDir;
     this.file = ledgerFile(dataDir);
@@ -87,6 +90,8 @@ export class FilePlace implements LedgerPlace {
   async hold(): Promise<HeldLedger> {
     return { lost: new Promise(() => undefined), release: async () => undefined };
   }
+
+  async heldElsewhere(): Promise<undefined> {}
 
   async openPages(ledger: Pick<Ledger, 'reportDamage'>): Promise<PageReader> {
     return new QueryThread(this.file, { onDamage: (damage) => ledger.reportDamage(damage) });

@@ -28,6 +28,8 @@ export interface LedgerPlace {
   readonly runSql: RunSql | undefined;
   /** The next step when the ledger was removed or replaced while leadsync was running, as sentences. */
   readonly whenReplaced: string;
+  /** The next step when there is no ledger although there was one, as sentences. */
+  readonly whenLost: string;
   /** Whether there is no ledger yet. @throws LedgerError if that cannot be found out, or if something else is in its place */
   isMissing(): Promise<boolean>;
   /** Returns what is in the place of a missing ledger, as the end of a sentence; empty if nothing is. */
@@ -49,6 +51,8 @@ export interface LedgerPlace {
    * @throws LedgerError with the code `held` if another process is
    */
   hold(options: HoldOptions): Promise<HeldLedger>;
+  /** Returns a description of a process that works with the ledger without this data directory; undefined if none is known. @throws LedgerError */
+  heldElsewhere(): Promise<string | undefined>;
   /** Opens a reader for the pages and the API. Reports damage that a query finds to `ledger`. */
   openPages(ledger: Pick<Ledger, 'reportDamage'>): Promise<PageReader>;
 }

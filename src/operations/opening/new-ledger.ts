@@ -15,8 +15,12 @@ const RETRY_MS = 1_000;
  */
 export class NewLedgerRefused extends Error {
   override readonly name = 'NewLedgerRefused';
-  readonly hint =
-    'If data_dir is not mounted, mount it. If ledger.db was removed or truncated, restore it from a backup with `leadsync restore`. Then start leadsync again. To start with a new ledger instead, run `leadsync ledger accept`.';
+  readonly hint: string;
+
+  constructor(message: string, { whenLost }: Pick<LedgerPlace, 'whenLost'>) {
+    super(message);
+    this.hint = `${whenLost} To start with a new ledger instead, run \`leadsync ledger accept\`.`;
+  }
 }
 
 /** There is no ledger, and a place that could show whether there was an earlier one did not answer in time. */
@@ -66,11 +70,13 @@ export async function requireNewInstallation(config: Config, waiting: WaitOption
   const place = ledgerPlaceOf(config);
   if (!(await place.isMissing()) || ledgerCreate === 'always') return;
   const missing = `There is no ledger in ${place.where}${place.remains()}`;
-  if (ledgerCreate === 'never') throw new NewLedgerRefused(`${missing}, and \`ledger.create\` is never.`);
+  if (ledgerCreate === 'never')
+    throw new NewLedgerRefused(`${missing}, and \`ledger.create\` is never.`, place);
   const found = await findTraces(config, { place, missing }, waiting);
   if (found.length === 0) return;
   throw new NewLedgerRefused(
     `${missing}, but this installation is not new: ${found.join('; ')}. With a new ledger every listed lead would go to every sink again.`,
+    place,
   );
 }
 

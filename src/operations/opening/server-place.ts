@@ -6,11 +6,11 @@ import type { HeldLedger, HoldOptions } from '../../ledger/contract/held-ledger.
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
 import type { RunSql, TablesPlace } from '../../ledger/contract/ledger-tables.ts';
-import { printLength } from '../../platform/text/human-readable.ts';
+import { printLength, printSpan } from '../../platform/text/human-readable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { LEFT_BEHIND } from './file-place.ts';
 import type { LedgerPlace, OpenOptions } from './ledger-place.ts';
-import { ledgerFile } from './open-ledger.ts';
+import { isDataDirInUse, ledgerFile } from './open-ledger.ts';
 
 /** How far the clock of this machine may be from the server's without a word, in ms. */
 const CLOCK_MS = 2_000;
@@ -24,6 +24,8 @@ export class ServerPlace implements LedgerPlace {
   readonly tables: TablesPlace;
   readonly whenReplaced =
     'Put the same schema back, then start leadsync again. If the ledger that is there now is the right one, just start leadsync again.';
+  readonly whenLost =
+    'If ledger.url or ledger.schema names the wrong place, correct it. If the schema was dropped, restore it from a backup of the database. If the ledger is a file, remove ledger.url: leadsync cannot move a ledger. Then start leadsync again.';
   readonly #server: LedgerServer;
   readonly #dataDir: string;
 
@@ -50,15 +52,17 @@ export class ServerPlace implements LedgerPlace {
 
   async check(signal: AbortSignal, clock: Clock): Promise<string> {
     const { inspectServer } = await loadInspection();
-    const { exists, version, roundTripMs, now, losesCommits, holder } = await inspectServer(this.#place());
+    const found = await inspectServer(this.#place());
+    const { exists, isOlder, version, roundTripMs, now, losesCommits, holder } = found;
     const aheadMs = Math.round(now - clock.now().getTime());
     signal.throwIfAborted();
     return [
       `PostgreSQL ${version} answers.`,
       exists ? `The ledger is in ${this.where}.` : `The first run creates the ledger in ${this.where}.`,
+      ...(isOlder ? ['An older leadsync wrote it; the next start upgrades it.'] : []),
       ...(holder === undefined ? [] : [`It is in use by ${holder}.`]),
       ...(roundTripMs > ROUND_TRIP_MS
-        ? [`An answer takes ${printLength(roundTripMs)}, which limits how much one process delivers.`]
+        ? [`An answer takes ${printSpan(roundTripMs)}, which limits how much one process delivers.`]
         : []),
       ...(Math.abs(aheadMs) > CLOCK_MS
         ? [
@@ -97,6 +101,12 @@ export class ServerPlace implements LedgerPlace {
     const { holdLedger } = await import('../../ledger-postgres/hold-ledger.ts');
     const { pid } = process;
     return holdLedger(this.#place(options.holder), { ...options, machine: hostname(), pid });
+  }
+
+  async heldElsewhere(): Promise<string | undefined> {
+    if (isDataDirInUse(this.#dataDir)) return undefined;
+    const { inspectServer } = await loadInspection();
+    return (await inspectServer(this.#place())).holder;
   }
 
   async openPages(): Promise<PageReader> {

@@ -52,7 +52,13 @@ export function findProblems(
   return problems.toSorted((one, other) => ORDER[one.severity] - ORDER[other.severity]);
 }
 
-function notRunning({ command }: ProblemContext): Problem {
+function notRunning({ command, heldElsewhere }: ProblemContext): Problem {
+  if (heldElsewhere !== undefined) {
+    const nextStep =
+      'Run this command on that machine, with the same configuration: it shows the whole state.';
+    const message = `No leadsync is running on this data directory. Another one works with the ledger, or has ended in the last 30 seconds: ${heldElsewhere}.`;
+    return problem('not_running', null, message, nextStep, nextStep, 'warning');
+  }
   const message = 'No leadsync is running on this data directory, so nothing is polled or delivered.';
   return problem('not_running', null, message, `${command('run')} starts it.`);
 }

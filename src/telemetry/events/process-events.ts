@@ -13,22 +13,28 @@ export const processEvents = {
     sources: number;
     sinks: number;
     dataDir: string;
+    where: string;
   }>({
     level: 'info',
-    fields: ['version', 'carrier', 'sources', 'sinks', 'dataDir'],
-    message: ({ version, carrier, sources, sinks, dataDir }) =>
-      `leadsync ${version} has started: ${count(sources, 'source')}, ${count(sinks, 'sink')}, carrier ${carrier}, data in ${dataDir}.`,
+    fields: ['version', 'carrier', 'sources', 'sinks', 'dataDir', 'where'],
+    message: ({ version, carrier, sources, sinks, dataDir, where }) =>
+      `leadsync ${version} has started: ${count(sources, 'source')}, ${count(sinks, 'sink')}, carrier ${carrier}, data in ${dataDir}${where === dataDir ? '' : `, ledger in ${where}`}.`,
   }),
 
   /**
    * The ledger is missing, and sinks or Redis, which could show whether there was one before, do not answer. `reasons` has one sentence for each sink
-   * or Redis that does not answer.
+   * or Redis that does not answer; `where` is the place of the ledger.
    */
-  'start-waiting': eventKind<{ reasons: readonly string[]; dataDir: string; patienceMs: number }>({
+  'start-waiting': eventKind<{
+    reasons: readonly string[];
+    dataDir: string;
+    where: string;
+    patienceMs: number;
+  }>({
     level: 'warn',
-    fields: ['reasons', 'dataDir', 'patienceMs'],
-    message: ({ reasons, dataDir, patienceMs }) =>
-      `There is no ledger in ${dataDir}, and leadsync does not start before it knows whether one existed: ${reasons.join(' ')} leadsync asks again for up to ${printLength(patienceMs)}. It starts if all of them answer and none shows a trace of a ledger; otherwise it exits. If this is a new installation and you do not want to wait, stop leadsync and create the ledger with \`leadsync ledger accept\`.`,
+    fields: ['reasons', 'dataDir', 'where', 'patienceMs'],
+    message: ({ reasons, where, patienceMs }) =>
+      `There is no ledger in ${where}, and leadsync does not start before it knows whether one existed: ${reasons.join(' ')} leadsync asks again for up to ${printLength(patienceMs)}. It starts if all of them answer and none shows a trace of a ledger; otherwise it exits. If this is a new installation and you do not want to wait, stop leadsync and create the ledger with \`leadsync ledger accept\`.`,
   }),
 
   stopping: eventKind<{ signal: string; graceMs: number }>({
