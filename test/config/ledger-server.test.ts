@@ -43,7 +43,6 @@ sinks:
 `;
     expect(faultsOf(text, {}, [...sinkTypes])).toEqual([
       expect.stringContaining(': backups: cannot back up'),
-      expect.stringContaining(': exports: cannot read'),
       expect.stringContaining('13:71: sinks.dwh.mirror: copies only'),
     ]);
     const without = text.replace(ledger(URL_LINE), SOURCE);

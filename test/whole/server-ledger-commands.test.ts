@@ -1,4 +1,7 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { tempDir } from '../support/files/temp-dir.ts';
 import { startLeadsync } from '../support/program/leadsync.ts';
 import { requireDatabaseUrl, uniqueName } from '../support/servers/services.ts';
 import { until } from '../support/time/until.ts';
@@ -101,7 +104,8 @@ test('a command says what is wrong with the server of the ledger', async () => {
     url.username = user;
     url.password = 'let-me-in';
     change(url);
-    return scene.onAnotherMachine({ ledger: { url: url.href, schema }, sinks: {} });
+    const ledger = { url: url.href, schema };
+    return { ...(await scene.onAnotherMachine({ ledger, sinks: {} })), ledger };
   };
   const asUser = await at(() => undefined);
   expect(await output(asUser, 1, 'run')).toContain(`The user ${user} may not create the schema ${schema}`);
@@ -115,6 +119,15 @@ test('a command says what is wrong with the server of the ledger', async () => {
   expect(await output(nowhere, 1, 'status')).toContain('its database does not exist');
   await query(`CREATE SCHEMA ${schema} AUTHORIZATION ${user}`);
   expect(await output(asUser, 0, 'sync')).toContain('main: 1 listed, 1 new');
+  expect(await output(asUser, 0, 'query', 'SELECT count(*) AS n FROM leads')).toBe('n\r\n1\r\n');
+  const file = join(tempDir(), 'leads.csv');
+  await output(asUser, 0, 'export', file);
+  expect(readFileSync(file, 'utf8').trim().split('\n')[0]).toMatch(/^source,/);
+  const scheduled = tempDir();
+  const lake = { type: 'directory', directory: scheduled, every: '1d', format: 'csv' };
+  const exporting = await scene.onAnotherMachine({ ledger: asUser.ledger, sinks: {}, exports: { lake } });
+  await output(exporting, 0, 'export', '--name', 'lake');
+  expect(readdirSync(scheduled)).toHaveLength(1);
   await query(`ALTER ROLE ${user} SET default_transaction_read_only = on`);
   for (const command of ['run', 'status'])
     expect(await output(asUser, 1, command)).toContain('it is a standby, or set to read-only');

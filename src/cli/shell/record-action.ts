@@ -6,6 +6,7 @@ import type { LedgerConfig } from '../../config/contract/config.ts';
 import { ledgerPlaceOf } from '../../operations/opening/configured-ledger.ts';
 import { isDataDirInUse } from '../../operations/opening/open-ledger.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
+import { makeFolderSync } from '../../platform/files/file-system.ts';
 import { systemUser } from '../../platform/process/system-user.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { CommandFailure } from './command-failure.ts';
@@ -46,6 +47,7 @@ export async function recordAction(
     isDataDirInUse(dataDir) ? Number.POSITIVE_INFINITY : undefined,
   );
   try {
+    makeFolderSync(dataDir, 0o700); // missing if only other machines have worked with a ledger on a server
     await log.write({ who, via: 'cli', ...(user !== who && { user }), what, ...details });
     return true;
   } catch (error) {

@@ -18,7 +18,7 @@ export const ledgerOptions = z
     url: databaseUrl()
       .optional()
       .describe(
-        'Preview: keeps the ledger in a PostgreSQL database, version 14 or newer, instead of in `data_dir`: `postgresql://user:password@host:5432/database`. Append `?sslmode=verify-full` for TLS. Exports and `leadsync query` do not work with it yet, and an existing ledger cannot be moved there. docs/deploying.md explains how to set it up.',
+        'Preview: keeps the ledger in a PostgreSQL database, version 14 or newer, instead of in `data_dir`: `postgresql://user:password@host:5432/database`. Append `?sslmode=verify-full` for TLS. An existing ledger cannot be moved there, and leadsync makes no backups of it. docs/deploying.md explains how to set it up.',
       ),
     schema: schemaName()
       .optional()

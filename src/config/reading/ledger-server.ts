@@ -6,22 +6,16 @@ import { isMap } from './purpose.ts';
 import type { TreeValidator } from './validate-tree.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
-type Daemon = Pick<z.output<typeof daemonOptions>, 'exports' | 'backups'>;
+type Daemon = Pick<z.output<typeof daemonOptions>, 'backups'>;
 
 /** Reports the options that need a ledger in a file. To ignore them would be worse: a backup or a mirror would be missing when it is needed. */
-export function refuseFileOptions(
-  { exports, backups }: Daemon,
-  tree: YamlTree,
-  validator: TreeValidator,
-): void {
+export function refuseFileOptions({ backups }: Daemon, tree: YamlTree, validator: TreeValidator): void {
   if (Object.keys(backups).length > 0)
     validator.fault(
       ['backups'],
       'cannot back up a ledger in PostgreSQL',
       "remove it, and back the database up with pg_dump or the server's own backups",
     );
-  if (Object.keys(exports).length > 0)
-    validator.fault(['exports'], 'cannot read a ledger in PostgreSQL yet', 'remove it, or remove ledger.url');
   const sinks = tree.valueAt(['sinks']);
   for (const [name, sink] of Object.entries(isMap(sinks) ? sinks : {}))
     if (isMap(sink) && sink['type'] === 'postgres' && (sink['mirror'] ?? false) !== false)
