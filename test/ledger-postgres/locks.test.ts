@@ -5,7 +5,7 @@ import { delivered, HOLDER, HOUR, LedgerUnderTest, MINUTE } from '../ledger/ledg
 import { aListedLead } from '../support/scene/a-lead.ts';
 import { requireDatabaseUrl } from '../support/servers/services.ts';
 import { until } from '../support/time/until.ts';
-import { PostgresStore } from './postgres-store.ts';
+import { endedOrWaits, PostgresStore } from './postgres-store.ts';
 
 /** Stops a transaction before a statement: the one that comes `after` so many others once it is set. */
 function stopBefore(statement: string, place: Partial<PostgresPlace> = {}) {
@@ -20,16 +20,6 @@ function stopBefore(statement: string, place: Partial<PostgresPlace> = {}) {
     return released.promise;
   };
   return { store: new PostgresStore({ ...place, beforeStatement }), stop };
-}
-
-/** Waits until a call has ended or waits for a lock. */
-async function endedOrWaits(store: PostgresStore, call: Promise<unknown>): Promise<void> {
-  let ended = false;
-  const end = () => {
-    ended = true;
-  };
-  void call.then(end, end);
-  await until('the call has ended or waits', async () => ended || (await store.isWaiting()));
 }
 
 it('a poll that begins and the former one that records wait for each other in one order', async () => {
@@ -49,6 +39,30 @@ it('a poll that begins and the former one that records wait for each other in on
   // One transaction looks the lead up, and one records. After a deadlock, there would be another one.
   expect(stop.begun - before).toBe(2);
 });
+
+it.each([
+  ['back', { backMs: HOUR, dueInMs: 2 * MINUTE, refs: 1 }],
+  ['ahead', { backMs: -HOUR, dueInMs: 0, refs: 0 }],
+])(
+  'a claim that reads the time before the clock is set %s, and is committed afterwards, has its lease moved',
+  async (_, { backMs, dueInMs, refs }) => {
+    const { store, stop } = stopBefore('commit');
+    const on = await LedgerUnderTest.with(store.open, 'crm');
+    await on.list([1]);
+    const other = on.again();
+    await other.claim('crm', { most: 0 });
+    stop.after = 0;
+    const claiming = on.claim('crm', { window: 1, beginForMs: MINUTE });
+    await stop.reached;
+    on.clock.setBack(backMs);
+    const following = other.ledger.clockWentBack(HOUR);
+    await endedOrWaits(store, following);
+    stop.release();
+    await Promise.all([claiming, following]);
+    on.clock.jump(dueInMs);
+    expect((await other.claim('crm', { window: 1 })).refs).toHaveLength(refs);
+  },
+);
 
 it('a sink is forgotten completely, also if another transaction had locked some of it', async () => {
   const store = new PostgresStore();

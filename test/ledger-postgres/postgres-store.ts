@@ -8,6 +8,7 @@ import type { Clock } from '../../src/platform/time/clock.ts';
 import { HOUR, type OpenLedger } from '../ledger/ledger-under-test.ts';
 import { requireDatabaseUrl, uniqueName } from '../support/servers/services.ts';
 import type { HeldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 
 const admin = new pg.Pool({ connectionString: requireDatabaseUrl(), max: 2, allowExitOnIdle: true });
 
@@ -134,6 +135,16 @@ export class PostgresStore {
     this.#told = ms;
     await this.#admin.query(`UPDATE ${this.schema}._test_clock SET ms = $1`, [ms]);
   }
+}
+
+/** Waits until a call has ended or waits for a lock. */
+export async function endedOrWaits(store: PostgresStore, call: Promise<unknown>): Promise<void> {
+  let ended = false;
+  const end = () => {
+    ended = true;
+  };
+  void call.then(end, end);
+  await until('the call has ended or waits', async () => ended || (await store.isWaiting()));
 }
 
 /** The invariants between tables, of which each SELECT finds the rows that violate one. */

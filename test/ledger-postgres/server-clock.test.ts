@@ -3,7 +3,7 @@ import { watchClock } from '../../src/daemon/watching/watch-clock.ts';
 import type { Clock } from '../../src/platform/time/clock.ts';
 import { HOUR, ids, LedgerUnderTest, MINUTE, unavailable } from '../ledger/ledger-under-test.ts';
 import { HeldClock, rest } from '../support/time/held-clock.ts';
-import { PostgresStore, postgresStore } from './postgres-store.ts';
+import { endedOrWaits, PostgresStore, postgresStore } from './postgres-store.ts';
 
 /** Returns when each delivery is due next, relative to a time, in ms. */
 async function dues({ ledger }: LedgerUnderTest, since: number): Promise<number[]> {
@@ -197,11 +197,12 @@ it.each(['clock', 'record-clock'])(
   'a step that another process follows before a poll reaches %s is followed once',
   async (statement) => {
     let step: (() => Promise<unknown>) | undefined;
+    let following: Promise<unknown> | undefined;
     const beforeStatement = async (name: string) => {
-      if (name !== statement) return;
-      const stepped = step?.();
+      if (name !== statement || !step) return;
+      following = step();
       step = undefined;
-      await stepped;
+      await endedOrWaits(store, following);
     };
     const store = new PostgresStore({ beforeStatement });
     const on = await withWaiting(store);
@@ -213,6 +214,7 @@ it.each(['clock', 'record-clock'])(
       return other.ledger.clockWentBack(HOUR);
     };
     await on.list([1]);
+    await following;
     for (const one of [on, on.again()]) await one.claim('crm');
     expect(await dues(on, dueAt)).toEqual([-HOUR]);
   },

@@ -60,13 +60,16 @@ export class Commits {
     return this.#asking.end();
   }
 
-  /** Begins a transaction that writes. `owes`: whether it takes the owing lock. */
-  async begin(client: PoolClient, owes: boolean): Promise<Begun> {
+  /** Begins a transaction that writes. `owes`: whether it takes the owing lock. `moves`: whether no other transaction may write meanwhile. */
+  async begin(
+    client: PoolClient,
+    { owes, moves }: { readonly owes: boolean; readonly moves: boolean },
+  ): Promise<Begun> {
     for (;;) {
       const { no } = await this.#rowOf(client);
       const [, locked, entered] = await runAll(
         client,
-        `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 FROM _commits WHERE commit_no = ${no} FOR UPDATE; SELECT at, ${BEGUN} FROM _enter(${owes})`,
+        `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 FROM _commits WHERE commit_no = ${no} FOR UPDATE; SELECT at, ${BEGUN} FROM _enter(${owes}, ${moves})`,
       );
       if (locked?.rowCount === 1) return entered?.rows[0];
       // The row was removed as one that is no longer used: the clock of the ledger was set.

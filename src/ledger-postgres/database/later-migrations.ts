@@ -91,4 +91,26 @@ export const laterMigrations: readonly string[] = [
     held_until bigint NOT NULL
   ) WITH (fillfactor = 50);
   `,
+  `
+  -- Begins a transaction: takes the owing lock if the transaction may record anything as owed, then the lock of the clock, which transactions share
+  -- unless they move times, and then reads the time. So none is open that read the time before times are moved. A statement of its own, because
+  -- a statement sees only what was committed before it began, not before it got a lock.
+  DROP FUNCTION _enter;
+  CREATE FUNCTION _enter(owes boolean, moves boolean DEFAULT false, OUT at bigint, OUT xact text) LANGUAGE plpgsql VOLATILE AS $$
+  DECLARE
+    schema_no bigint := (SELECT n.oid::bigint FROM pg_namespace n WHERE n.nspname = current_schema());
+    clock_lock bigint := (1668047723::bigint << 32) + schema_no;
+  BEGIN
+    IF owes THEN
+      PERFORM pg_advisory_xact_lock((1818583396::bigint << 32) + schema_no);
+    END IF;
+    IF moves THEN
+      PERFORM pg_advisory_xact_lock(clock_lock);
+    ELSE
+      PERFORM pg_advisory_xact_lock_shared(clock_lock);
+    END IF;
+    at := _now();
+    xact := pg_current_xact_id()::text;
+  END $$;
+  `,
 ];

@@ -43,8 +43,11 @@ interface Pools {
   readonly lost: Pool;
 }
 
-/** Whether a transaction writes, or `asks` over connections that no poll or delivery waits for; `owes` if it also takes the owing lock, under which alone anything may be recorded as owed. */
-type Mode = 'asks' | 'reads' | 'writes' | 'owes';
+/**
+ * Whether a transaction writes, or `asks` over connections that no poll or delivery waits for; `owes` if it also takes the owing lock, under which
+ * alone anything may be recorded as owed; `moves` if, with that lock, no other transaction may write.
+ */
+type Mode = 'asks' | 'reads' | 'writes' | 'owes' | 'moves';
 
 /** What a question has found, and `owe`, which changes it. */
 interface Found<T> {
@@ -202,6 +205,11 @@ export class PostgresAccess {
     return this.#track(() => this.#transaction('owes', work));
   }
 
+  /** Like `owe`, for moving times after the clock was set: while no other transaction writes, which may have read the time before that. */
+  move<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.#track(() => this.#transaction('moves', work));
+  }
+
   /** Returns the result of a write. Clears an earlier failure, because the ledger accepts writes again. */
   async trackRecovery<T>(written: Promise<T>): Promise<T> {
     const result = await written;
@@ -270,12 +278,13 @@ export class PostgresAccess {
     try {
       await this.#before('begin');
       const isReading = mode === 'asks' || mode === 'reads';
+      const owes = mode === 'owes' || mode === 'moves';
       const { at, pid, shape } = await (isReading
         ? beginReading(client)
-        : this.#commits.begin(client, mode === 'owes'));
+        : this.#commits.begin(client, { owes, moves: mode === 'moves' }));
       this.#sessions.requireOwn(client, pid);
       requireKnown(this.where, shape);
-      const begun = { now: at, owes: mode === 'owes', history: this.#sessions.historyOf(client) };
+      const begun = { now: at, owes, history: this.#sessions.historyOf(client) };
       const tx = new Transaction(client, begun, this.#before);
       const result = await work(tx);
       await tx.flush();

@@ -64,7 +64,7 @@ export class ServerClock {
   /** Moves times in the ledger if the clock was set. Returns how many deliveries it moved back; undefined if the clock was not set back. */
   async follow(): Promise<number | undefined> {
     const sentMs = this.#clock.monotonicMs();
-    const { seen, moved } = await this.#access.owe((tx) => this.#move(tx, sentMs));
+    const { seen, moved } = await this.#access.move((tx) => this.#move(tx, sentMs));
     this.#seen = seen;
     return moved === undefined ? undefined : moved + (await this.#moveChunks());
   }
