@@ -3,7 +3,16 @@ import type { BatchRef } from '../../src/leads/delivery.ts';
 import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
 import { Gathering } from '../../src/ledger-postgres/database/gathering.ts';
 import { settlingTogetherContract } from '../ledger/contract/settling-together.ts';
-import { delivered, ids, LedgerUnderTest } from '../ledger/ledger-under-test.ts';
+import {
+  aSink,
+  changedLead,
+  delivered,
+  HOUR,
+  ids,
+  LedgerUnderTest,
+  refused,
+  unavailable,
+} from '../ledger/ledger-under-test.ts';
 import { PostgresStore, postgresStore } from './postgres-store.ts';
 
 settlingTogetherContract(postgresStore);
@@ -56,4 +65,33 @@ it('if several calls in a row fail because of a lock, the others are not tried',
 it('calls are gathered up to a sum of sizes, and a larger one is made alone', async () => {
   const { transactions } = await gather({ a: 10_000, b: 200, c: 300, d: 1, e: 2_000 });
   expect(transactions).toEqual(['a', 'b c', 'd', 'e']);
+});
+
+it('attempts of changed leads that several processes settle at the same time owe each newest content once', async () => {
+  const store = new PostgresStore();
+  const on = await LedgerUnderTest.with(store.open, aSink('crm', { events: ['created', 'updated'] }), 'drop');
+  const leads = ids(1, 60);
+  await on.list(leads);
+  const processes = [on, on.again(), on.again()];
+  const attempts: (() => Promise<unknown>)[] = [];
+  for (const sink of ['crm', 'drop'])
+    for (const [index, ref] of (await on.claim(sink)).refs.entries()) {
+      const process = processes[index % processes.length] as LedgerUnderTest;
+      await process.begin(ref);
+      const outcome = [delivered, refused, delivered, unavailable][index % 4] ?? delivered;
+      attempts.push(() => process.settle(ref, outcome));
+    }
+  await on.list(leads.map((id) => changedLead(id, 'B')));
+  await Promise.all(attempts.map((settle) => settle()));
+  expect(await store.contradictions()).toEqual([]);
+  for (const sink of ['crm', 'drop'])
+    do on.clock.jump(HOUR);
+    while ((await on.attemptAll(sink)).length > 0);
+  const newest = async (sink: string) =>
+    (await on.owed(sink)).filter((row) => row.endsWith(' v2 delivered')).sort();
+  expect(await newest('crm')).toEqual(leads.map((id) => `${id} v2 delivered`).sort());
+  // A sink without updates has no newer content of a lead that it got.
+  const failed = leads.filter((id) => id % 2 === 0);
+  expect(await newest('drop')).toEqual(failed.map((id) => `${id} v2 delivered`).sort());
+  expect(await store.contradictions()).toEqual([]);
 });

@@ -28,6 +28,21 @@ export function claimingContract(store: () => OpenLedger): void {
   describe('claiming for attempts in this process', () => {
     const atOnce = { beginForMs: MINUTE };
 
+    it('attempts that were not made when the ledger is closed can begin immediately, under the same leases', async () => {
+      const on = await LedgerUnderTest.with(store(), 'crm');
+      await on.list([1, 2]);
+      const other = on.again();
+      const [made, unused] = (await on.claim('crm', atOnce)).refs as [BatchRef, BatchRef];
+      await on.begin(made);
+      expect(await other.ledger.begin(unused, MINUTE)).toBeUndefined();
+      await on.ledger.close();
+      expect(await other.ledger.begin(made, MINUTE)).toBeUndefined();
+      const { batch } = await other.begin(unused);
+      expect(batch.deliveries).toMatchObject([{ leadId: 2n }]);
+      expect(batch.deliveries[0]?.mayHaveArrived).not.toBe(true);
+      expect((await other.settle(unused, delivered))?.verdicts).toHaveLength(1);
+    });
+
     it('claiming begins the attempts in the same commit, so that no other process can, and each once', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);

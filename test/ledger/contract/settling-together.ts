@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { BatchRef } from '../../../src/leads/delivery.ts';
 import type { Outcome } from '../../../src/leads/outcome.ts';
 import {
+  aSink,
+  changedLead,
   delivered,
   ids,
   LedgerUnderTest,
@@ -60,6 +62,25 @@ export function settlingTogetherContract(store: () => OpenLedger): void {
         }
         expect(seen[1]).toEqual(seen[0]);
       });
+
+    it('owe the contents that changed meanwhile as if each had ended after the one before it', async () => {
+      const seen = [];
+      for (const together of [false, true]) {
+        const on = await LedgerUnderTest.with(
+          store(),
+          aSink('crm', { events: ['created', 'updated'] }),
+          'drop',
+        );
+        await on.list(ids(1, 20));
+        const refs = [...(await takeAll(on, 'crm')), ...(await takeAll(on, 'drop'))];
+        await on.list(ids(1, 20).map((id) => changedLead(id, 'B')));
+        await settleAll(on, refs, [delivered, refused, unavailable], together);
+        const owed = [...(await on.owed('crm')).sort(), ...(await on.owed('drop')).sort()];
+        seen.push(owed);
+      }
+      expect(seen[1]).toEqual(seen[0]);
+      expect(seen[1]).toEqual(expect.arrayContaining(['1 v2 pending', '2 v1 dead', '3 v1 skipped']));
+    });
 
     it('each is recorded once, and an outdated lease stops no other', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
