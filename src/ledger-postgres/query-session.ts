@@ -19,7 +19,7 @@ export async function beginQuery(client: PoolClient, schema: string, timeoutMs: 
   const { pid, powers } = session as Session;
   if (powers === null) return pid;
   throw new QueryRefused(
-    `A query must not run as a member of ${powers}, which may read or write files of the server. Run it as a user who may only read: deploy/postgres/reader-login.sql creates one.`,
+    `The user of the ledger is ${powers}, and could use files of the server in a query. Set ledger.url to a user without these rights, or query the schema with psql as a user who may only read: deploy/postgres/reader-login.sql creates one.`,
   );
 }
 
@@ -41,6 +41,7 @@ const SETTINGS = {
 const LIMITS = ['statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout'];
 
 /** A member of a role may get its rights with SET ROLE, even if it does not inherit them. A superuser counts as a member of every role. */
-const SESSION = `SELECT pg_backend_pid() AS pid, (SELECT string_agg(r.rolname, ', ' ORDER BY r.rolname) FROM pg_catalog.pg_roles r
+const SESSION = `SELECT pg_backend_pid() AS pid, (SELECT CASE WHEN bool_or(r.rolsuper) THEN 'a superuser'
+    ELSE 'a member of ' || string_agg(r.rolname, ', ' ORDER BY r.rolname) END FROM pg_catalog.pg_roles r
   WHERE pg_has_role(session_user, r.oid, 'MEMBER') AND (r.rolsuper
     OR r.rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program'))) AS powers`;

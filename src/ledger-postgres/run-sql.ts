@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
-import { type Cell, QueryRefused, type QueryValues } from '../ledger/contract/ledger-tables.ts';
+import { type Cell, QueryRefused, type TypedQuery } from '../ledger/contract/ledger-tables.ts';
 import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
 import { hostOf, openPool } from '../postgres/open-pool.ts';
 import { isOfServer } from '../postgres/server-error.ts';
@@ -17,17 +17,8 @@ const never = new AbortController().signal;
 /** The keywords that a query may begin with. */
 const QUERY = /^(\s|--[^\n]*(\n|$)|\/\*[\s\S]*?\*\/|\()*(SELECT|WITH|VALUES|EXPLAIN)\b/i;
 
-/** A query that a person typed. */
-interface TypedQuery {
-  readonly sql: string;
-  /** The values of the parameters `:name`. */
-  readonly values: QueryValues;
-  /** Maximum time for the query and for the use of its result, in ms. */
-  readonly timeoutMs: number;
-}
-
 /**
- * Runs one query on a ledger in PostgreSQL, and passes the result to `use`. The query sees one snapshot and cannot write.
+ * Runs one query on a ledger in PostgreSQL, and passes the result to `use`, which counts for its time. The query sees one snapshot and cannot write.
  * @throws QueryRefused, LedgerError
  */
 export async function runSql(

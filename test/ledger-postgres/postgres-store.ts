@@ -93,6 +93,17 @@ export class PostgresStore {
     };
   }
 
+  /** Creates a user who may read everything in the schema and nothing else. Returns the user's name and the address for the user. */
+  async addReader(): Promise<{ reader: string; url: string }> {
+    const reader = uniqueName('reader');
+    await this.query(`CREATE ROLE ${reader} LOGIN; GRANT USAGE ON SCHEMA ${this.schema} TO ${reader};
+      GRANT SELECT ON ALL TABLES IN SCHEMA ${this.schema} TO ${reader}`);
+    onTestFinished(async () => {
+      await this.query(`DROP OWNED BY ${reader}; DROP ROLE ${reader}`);
+    });
+    return { reader, url: Object.assign(new URL(requireDatabaseUrl()), { username: reader }).href };
+  }
+
   /** Runs SQL in the schema of the ledger. */
   async query<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> {
     const client = await this.#admin.connect();

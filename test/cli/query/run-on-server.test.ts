@@ -14,9 +14,10 @@ import { tempDir } from '../../support/files/temp-dir.ts';
 
 const GB = 1024 ** 3;
 
-function runSqlOf(store: PostgresStore): RunSql {
-  const { url: address, schema } = store.place();
-  const url = new Secret(address);
+/** Returns the function that runs SQL as a user who may only read. */
+async function runSqlOf(store: PostgresStore): Promise<RunSql> {
+  const { schema } = store;
+  const url = new Secret((await store.addReader()).url);
   const { runSql } = ledgerPlaceOf({ dataDir: tempDir(), ledgerServer: { url, schema, connections: 2 } });
   if (!runSql) throw new Error('a ledger on a server runs no SQL');
   return runSql;
@@ -61,7 +62,7 @@ it.each(FORMATS)('an answer of a server as %s is written like one of SQLite', as
       return true;
     });
   });
-  const { text } = await answered(runSqlOf(store), { sql, values, output: outputAs(format) });
+  const { text } = await answered(await runSqlOf(store), { sql, values, output: outputAs(format) });
   expect(text).not.toBe('');
   expect(text).toBe(ofFile);
 });
