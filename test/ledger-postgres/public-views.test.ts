@@ -99,7 +99,7 @@ it('a start renews comments that another version wrote, and keeps the rights tha
   const store = new PostgresStore();
   await LedgerUnderTest.with(store.open);
   await store.close();
-  // As the ledger was before the migration that added these tables.
+  // As the ledger was before the migrations that added these tables.
   await store.query(`COMMENT ON VIEW v_leads IS 'outdated'; GRANT SELECT ON v_leads TO PUBLIC;
     DROP TABLE _documents, _document_locks, _audit, _duties; UPDATE _ledger SET shape = 9`);
   await LedgerUnderTest.with(store.open);
