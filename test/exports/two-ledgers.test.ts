@@ -6,9 +6,10 @@ import { EXPORT_FORMATS, type ExportFormat } from '../../src/exports/contract/fo
 import { exportTables } from '../../src/exports/files/export-tables.ts';
 import { openTables } from '../../src/exports/files/open-tables.ts';
 import { exportedRows } from '../../src/exports/files/read-export.ts';
+import { type ExportResult, runExport } from '../../src/exports/start-export-process.ts';
 import type { LedgerTables, TablesPlace } from '../../src/ledger/contract/ledger-tables.ts';
 import { eventfulLedger } from '../catalog/eventful-store.ts';
-import { ids, LedgerUnderTest, type OpenLedger } from '../ledger/ledger-under-test.ts';
+import { HOUR, ids, LedgerUnderTest, type OpenLedger } from '../ledger/ledger-under-test.ts';
 import { SqliteFile } from '../ledger/sqlite-store.ts';
 import { PostgresStore } from '../ledger-postgres/postgres-store.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
@@ -150,6 +151,44 @@ it('long rows are read a few at a time from a server, and every row once', async
   const parts = await Array.fromAsync(tables.parts(relationOf('leads'), undefined));
   expect(parts.length).toBeGreaterThan(2);
   expect(parts.flat().map(([, id]) => id)).toEqual(ids(1, 600).map(BigInt));
+});
+
+/** Runs an export of new rows in a process of its own, as a daemon does. */
+function runOnSchedule(ledger: TablesPlace, folder: string, since?: Date): Promise<ExportResult> {
+  const target = { type: 'directory', directory: join(folder, 'out') } as const;
+  const config = { name: 'nightly', tables: ['leads', 'polls'], format: 'csv', rows: 'new' } as const;
+  const run = { ledger, at: EXPORTED_AT, exportedAt: EXPORTED_AT, since, first: true };
+  const parts = { folder: join(folder, 'exports'), niceness: 0 };
+  return runExport({ ...config, schedule: { everyMs: HOUR }, keep: undefined, target }, run, parts, never);
+}
+
+it('a scheduled export reads a server, and says why it cannot', async () => {
+  const store = new PostgresStore();
+  const on = await LedgerUnderTest.with(store.open);
+  await on.list(ids(1, 3));
+  on.clock.jump(HOUR);
+  const since = on.clock.now();
+  await on.list(ids(1, 5));
+  const made = await runOnSchedule(placeOf(store), tempDir(), since);
+  expect(made).toMatchObject({ kind: 'made', rows: 2 + 1 });
+  const wrong = { ...placeOf(store), schema: 'no_such_ledger' };
+  expect(await runOnSchedule(wrong, tempDir())).toMatchObject({
+    kind: 'failed',
+    message: expect.stringContaining('no ledger in the schema no_such_ledger'),
+  });
+});
+
+it('an export that loses its server says so', async () => {
+  const store = new PostgresStore();
+  const on = await LedgerUnderTest.with(store.open);
+  await on.list([1]);
+  const tables = await opened(placeOf(store));
+  const ended = await store.query(
+    "SELECT pg_terminate_backend(pid, 10000) AS ended FROM pg_locks WHERE relation = '_ledger'::regclass AND pid <> pg_backend_pid()",
+  );
+  expect(ended).toEqual([{ ended: true }]);
+  const rows = tables.parts(relationOf('leads'), undefined);
+  await expect(rows.next()).rejects.toMatchObject({ name: 'LedgerError', code: 'away' });
 });
 
 function relationOf(name: string) {

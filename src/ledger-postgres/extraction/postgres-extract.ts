@@ -53,8 +53,9 @@ export class PostgresExtract implements LedgerTables {
       connectMs: CONNECT_MS,
       applicationName: name,
     });
+    let client: PoolClient | undefined;
     try {
-      const client = await pool.connect();
+      client = await pool.connect();
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
       // Before any other statement of the transaction.
       if (snapshot !== undefined)
@@ -64,6 +65,7 @@ export class PostgresExtract implements LedgerTables {
       const shared = { ...place, snapshot: snapshot ?? (await exportSnapshot(client)) };
       return new PostgresExtract({ where, pool, client }, { ...found, shared });
     } catch (error) {
+      client?.release(true);
       await pool.end();
       throw toLedgerFailure(where, error);
     }

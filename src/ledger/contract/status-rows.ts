@@ -188,6 +188,12 @@ export interface DatabaseStats {
   readonly freeBytes: number | undefined;
   /** The number of rows of each table. */
   readonly rows: Readonly<Record<string, number>>;
+  /** The size of each table with its indexes in bytes, and its deleted rows that the server has not removed yet; undefined in SQLite. */
+  readonly tables?:
+    | Readonly<Record<string, { readonly bytes: number; readonly deadRows: number }>>
+    | undefined;
+  /** The settings of the server on which the ledger depends, as they are without leadsync's own; undefined in SQLite. */
+  readonly settings?: Readonly<Record<string, string>> | undefined;
   readonly schema: readonly string[];
 }
 
