@@ -279,4 +279,12 @@ export const storeSafeguards: readonly Safeguard[] = [
     instead: 'if (from_at < 0)',
     tests: ['test/exports/since.test.ts'],
   },
+  {
+    name: 'all tables of an export from a server are of one moment',
+    without: 'a lead of an export has no deliveries in it, or deliveries without their lead',
+    file: 'src/ledger-postgres/extraction/postgres-extract.ts',
+    text: 'if (snapshot !== undefined)',
+    instead: "if (snapshot === '')",
+    tests: ['test/exports/two-ledgers.test.ts'],
+  },
 ];

@@ -21,7 +21,6 @@ const ROUND_TRIP_MS = 5;
 export class ServerPlace implements LedgerPlace {
   readonly where: string;
   readonly file = undefined;
-  readonly tables: TablesPlace;
   readonly whenReplaced =
     'Put the same schema back, then start leadsync again. If the ledger that is there now is the right one, just start leadsync again.';
   readonly whenLost =
@@ -32,9 +31,14 @@ export class ServerPlace implements LedgerPlace {
   constructor(server: LedgerServer, dataDir: string) {
     const { host, pathname } = new URL(server.url.reveal());
     this.where = `the schema ${server.schema} of PostgreSQL at ${host}${pathname}`;
-    this.tables = { kind: 'server', url: server.url.reveal(), schema: server.schema };
     this.#server = server;
     this.#dataDir = dataDir;
+  }
+
+  /** Contains the password, so it is made only where it is needed. */
+  get tables(): TablesPlace {
+    const { url, schema } = this.#server;
+    return { kind: 'server', url: url.reveal(), schema };
   }
 
   async isMissing(): Promise<boolean> {
