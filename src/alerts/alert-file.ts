@@ -1,16 +1,21 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import { PROBLEMS, type Severity } from '../leads/problems.ts';
 import { type Files, writeFileDurably } from '../platform/files/file-system.ts';
 import type { AlertState, AlertStore } from './alert-store.ts';
-import { CONDITIONS } from './condition.ts';
+import { CONDITIONS, type Condition } from './condition.ts';
 
 const condition = z.enum(CONDITIONS);
 const about = z.string().optional();
+/** Absent in a file of an earlier version. */
+const severity = z.enum(['critical', 'warning']).optional();
 
 const fileContent = z.object({
   entries: z.array(
     z.object({
       condition,
+      severity,
+      toldSeverity: severity,
       about,
       sinceMs: z.number(),
       what: z.string(),
@@ -27,6 +32,7 @@ const fileContent = z.object({
       z.object({
         kind: z.enum(['begun', 'lasts', 'over']),
         condition,
+        severity,
         about,
         since: z.coerce.date(),
         at: z.coerce.date(),
@@ -62,8 +68,13 @@ export class AlertFile implements AlertStore {
       if (text === undefined) return EMPTY;
       const { entries, waiting } = fileContent.parse(JSON.parse(text.toString('utf8')));
       return {
-        entries: entries.map((entry) => ({ ...ABSENT, ...entry })),
-        waiting: waiting as AlertState['waiting'],
+        entries: entries.map((entry) => ({ ...ABSENT, ...withSeverity(entry) })),
+        waiting: Object.fromEntries(
+          Object.entries(waiting).map(([name, notices]) => [
+            name,
+            notices.map((notice) => ({ about: undefined, ...withSeverity(notice) })),
+          ]),
+        ),
       };
     } catch {
       return EMPTY; // repeated alerts are better than none
@@ -84,9 +95,15 @@ export class AlertFile implements AlertStore {
   }
 }
 
+/** Adds the usual severity of the condition if there is none. */
+function withSeverity<Of extends { condition: Condition; severity?: Severity | undefined }>(of: Of) {
+  return { ...of, severity: of.severity ?? PROBLEMS[of.condition].severity };
+}
+
 /** Defaults of the fields that JSON omits because they are undefined. */
 const ABSENT = {
   about: undefined,
+  toldSeverity: undefined,
   toldMs: undefined,
   toldCount: undefined,
   wellSinceMs: undefined,

@@ -1,3 +1,4 @@
+import { PROBLEMS, type Severity } from '../leads/problems.ts';
 import { printCount, printMinute } from '../platform/text/human-readable.ts';
 import type { Condition } from './condition.ts';
 import type { Notice } from './notice.ts';
@@ -20,6 +21,8 @@ export interface ActiveCondition {
   readonly afterMs: number;
   readonly what: string;
   readonly next: string;
+  /** Absent: the usual severity of the condition. */
+  readonly severity?: Severity | undefined;
   /** Number of things that have the problem, such as dead deliveries. Undefined if they are not counted. */
   readonly count?: number | undefined;
 }
@@ -31,6 +34,10 @@ export interface Entry {
   readonly sinceMs: number;
   /** Text of the last evaluation that found the condition. */
   readonly what: string;
+  /** Severity that the last evaluation found. */
+  readonly severity: Severity;
+  /** Severity in the last notice that the condition holds. Undefined before the first notice. */
+  readonly toldSeverity: Severity | undefined;
   /** Time of the last notice that the condition holds. Undefined before the first notice. */
   readonly toldMs: number | undefined;
   /** `count` of the condition at the time of its last notice. */
@@ -60,7 +67,7 @@ const RECENT_MS = 6 * 60 * MINUTE_MS;
 
 /**
  * Tracks which conditions hold and which of them were reported. Creates a notice when a condition has lasted long enough, reminders while it
- * lasts (once a day, or earlier if its count has grown a lot), and a notice when it is over. A condition that comes and goes stays one alert. If
+ * lasts (once a day, or earlier if its count has grown a lot or it has become critical), and a notice when it is over. A condition that comes and goes stays one alert. If
  * a condition starts again soon after it was over, it must be absent for longer before it counts as over again.
  */
 export class AlertTracker {
@@ -127,7 +134,7 @@ function stepActive(
   active: ActiveCondition,
   nowMs: number,
 ): Step {
-  const { next, count } = active;
+  const { next, count, severity = PROBLEMS[condition].severity } = active;
   const what = active.what + growthOf(entry, active);
   const again = entry?.overMs !== undefined;
   const found = entry && !again ? entry.sinceMs : nowMs;
@@ -139,6 +146,8 @@ function stepActive(
     // A condition that comes and goes keeps its first start time.
     sinceMs: reportedMs === undefined ? sinceMs : Math.min(sinceMs, entry?.sinceMs ?? sinceMs),
     what,
+    severity,
+    toldSeverity: reportedMs === undefined ? undefined : entry?.toldSeverity,
     toldMs: reportedMs,
     toldCount: reportedMs === undefined ? undefined : entry?.toldCount,
     wellSinceMs: undefined,
@@ -146,19 +155,25 @@ function stepActive(
     times: (entry?.times ?? 0) + (again || !entry ? 1 : 0),
   };
   const kind = reportedMs === undefined ? 'begun' : 'lasts';
-  const waitMs = hasGrown(now, count) ? GROWTH_MS : REMIND_MS;
+  const waitMs = hasWorsened(now) ? 0 : hasGrown(now, count) ? GROWTH_MS : REMIND_MS;
   const due = reportedMs === undefined ? nowMs - sinceMs >= active.afterMs : nowMs - reportedMs >= waitMs;
   if (!due) return { entry: now };
   const notice = {
     kind,
     condition,
+    severity,
     about,
     since: new Date(now.sinceMs),
     at: new Date(nowMs),
     what,
     next,
   } as const;
-  return { entry: { ...now, toldMs: nowMs, toldCount: count }, notice };
+  return { entry: { ...now, toldMs: nowMs, toldCount: count, toldSeverity: severity }, notice };
+}
+
+/** Whether a condition that was reported as a warning is critical now. */
+function hasWorsened({ severity, toldSeverity }: Entry): boolean {
+  return severity === 'critical' && toldSeverity === 'warning';
 }
 
 function hasGrown({ toldCount }: Entry, count = 0): boolean {
@@ -201,6 +216,7 @@ function stepWell(entry: Entry | undefined, { condition, about, over }: Evaluati
   const notice = {
     kind: 'over',
     condition,
+    severity: entry.severity,
     about,
     since,
     at: new Date(wellSinceMs),

@@ -1,4 +1,4 @@
-import { PROBLEMS, runbookOf, runbookUrlOf } from '../leads/problems.ts';
+import { runbookOf, runbookUrlOf, type Severity } from '../leads/problems.ts';
 import { printMinute, printSpan } from '../platform/text/human-readable.ts';
 import { blanked } from '../platform/text/printable.ts';
 import type { Condition } from './condition.ts';
@@ -7,6 +7,8 @@ import type { Condition } from './condition.ts';
 export interface Notice {
   readonly kind: 'begun' | 'lasts' | 'over';
   readonly condition: Condition;
+  /** Severity of the problem at the time of the notice. */
+  readonly severity: Severity;
   /** Source, sink or export; undefined for a condition of leadsync itself. */
   readonly about: string | undefined;
   readonly since: Date;
@@ -83,7 +85,7 @@ export function jsonOf({ at, from, test, notices }: Message): string {
     notices: notices.map((notice) => ({
       state: notice.kind,
       condition: notice.condition,
-      severity: PROBLEMS[notice.condition].severity,
+      severity: notice.severity,
       about: notice.about ?? null,
       since: notice.since,
       at: notice.at,
@@ -115,8 +117,8 @@ function pageOf({ condition, about }: Notice, { url }: Installation): string | u
 }
 
 /** Orders notices: conditions that hold before those that are over, and critical ones first. */
-function rankOf({ kind, condition }: Notice): number {
-  return (kind === 'over' ? 2 : 0) + (PROBLEMS[condition].severity === 'critical' ? 0 : 1);
+function rankOf({ kind, severity }: Notice): number {
+  return (kind === 'over' ? 2 : 0) + (severity === 'critical' ? 0 : 1);
 }
 
 function lengthOf({ since, at }: Notice): number {

@@ -1,10 +1,13 @@
+/** How bad a problem is. */
+export type Severity = 'critical' | 'warning';
+
 /** A kind of problem. */
 interface ProblemKind {
   /**
    * `critical` if, while the problem lasts, leads are not polled, not delivered or not backed up; otherwise `warning`. A sink that an operator may
    * have stopped on purpose is a `warning`.
    */
-  readonly severity: 'critical' | 'warning';
+  readonly severity: Severity;
   readonly means: string;
   /** Whether `alerts.when` has a condition of this name. */
   readonly alert: boolean;

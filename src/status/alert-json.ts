@@ -1,7 +1,7 @@
 import type { AlertState } from '../alerts/alert-store.ts';
 import { type Entry, upcomingNotice } from '../alerts/alert-tracker.ts';
 import type { AlertOptions } from '../alerts/options.ts';
-import { PROBLEMS, runbookOf } from '../leads/problems.ts';
+import { runbookOf } from '../leads/problems.ts';
 import { iso } from './json-values.ts';
 
 /** What the next notice of an alert says. */
@@ -44,11 +44,11 @@ function isOf(
 }
 
 function alertJson(entry: Entry) {
-  const { condition, about, what, sinceMs, toldMs, overMs } = entry;
+  const { condition, severity, about, what, sinceMs, toldMs, overMs } = entry;
   const next = upcomingNotice(entry);
   return {
     condition,
-    severity: PROBLEMS[condition].severity,
+    severity,
     about: about ?? null,
     message: what,
     state: stateOf(entry),

@@ -7,6 +7,8 @@ const state: AlertState = {
   entries: [
     {
       condition: 'sink_held',
+      severity: 'critical',
+      toldSeverity: 'warning',
       about: 'crm',
       sinceMs: at.getTime(),
       what: 'It is held.',
@@ -22,6 +24,7 @@ const state: AlertState = {
       {
         kind: 'begun',
         condition: 'sink_held',
+        severity: 'critical',
         about: 'crm',
         since: at,
         at,

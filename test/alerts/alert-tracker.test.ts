@@ -48,6 +48,26 @@ describe('the tracker of alerts', () => {
     expect(keeping.told).toEqual(['10 begun', '125 over']);
   });
 
+  test('reports again immediately if a warning has become critical, once, even after a restart', () => {
+    const keeping = new Keeping().pass(12 * MINUTE, wrong({ severity: 'warning' })).restart();
+    keeping
+      .pass(HOUR, wrong({ severity: 'critical' }))
+      .restart()
+      .pass(HOUR, wrong({ severity: 'warning' }));
+    expect(keeping.told).toEqual(['10 begun', '12 lasts']);
+    expect(keeping.tracker.entries).toMatchObject([{ severity: 'warning', toldSeverity: 'critical' }]);
+  });
+
+  test('gives a notice the severity of the problem, or else the usual one of its condition', () => {
+    const severityOf = (more: Partial<ActiveCondition>) => {
+      const state = wrong({ afterMs: 0, ...more });
+      const judged: Evaluation = { condition: 'sink_held', about: 'crm', state, over: 'over' };
+      return new AlertTracker([]).take([judged], new Date(START)).map(({ severity }) => severity);
+    };
+    expect(severityOf({ severity: 'warning' })).toEqual(['warning']);
+    expect(severityOf({})).toEqual(['critical']);
+  });
+
   test('reports again within the day if the count has at least doubled, with the increase', () => {
     const keeping = new Keeping();
     const whats: string[] = [];

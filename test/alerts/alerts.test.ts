@@ -74,7 +74,9 @@ class Watch {
   #observed(): AlertInputs {
     const sinks = ['crm', 'drop', 'warehouse'].map((name) => {
       const heldSince = this.held.get(name);
-      return aSink({ name, health: { ...HEALTHY, heldSince, heldReason: heldSince && 'It is down.' } });
+      // After a 401, a hold is critical from the start.
+      const held = heldSince && { heldSince, heldReason: 'It answered 401.', heldStatus: 401 };
+      return aSink({ name, health: { ...HEALTHY, ...held } });
     });
     return anObservation({ at: this.clock.now(), sinks });
   }

@@ -15,6 +15,7 @@ const signal = new AbortController().signal;
 const begun: Notice = {
   kind: 'begun',
   condition: 'sink_held',
+  severity: 'critical',
   about: 'crm',
   since: new Date('2026-11-20T09:00:00.000Z'),
   at: new Date('2026-11-20T10:30:00.000Z'),

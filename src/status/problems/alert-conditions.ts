@@ -117,7 +117,7 @@ const SINK: readonly Rule<ObservedSink>[] = [
   [
     'sink_held',
     'is no longer held.',
-    (sink, afterMs) => wrong(heldSink(sink, ALERT_TEXT), afterMs, sink.health.heldSince),
+    (sink, afterMs, { at }) => wrong(heldSink(sink, ALERT_TEXT, at), afterMs, sink.health.heldSince),
   ],
   [
     'sink_paused',
@@ -159,13 +159,16 @@ const PROCESS: readonly Rule<AlertInputs>[] = [
   ['ledger_fails', 'leadsync can write to the ledger again.', ledgerFails],
 ];
 
-/** Returns a problem as an active condition that must last `afterMs` before an alert. `since` is its start, if known. */
+/**
+ * Returns a problem as an active condition that must last `afterMs` before an alert. `since` is its start, if known. The severity is that of the
+ * problem, so that an alert and `status` agree.
+ */
 function wrong(
-  found: Pick<Problem, 'message' | 'nextStep'> | undefined,
+  found: (Pick<Problem, 'message' | 'nextStep'> & Partial<Pick<Problem, 'severity'>>) | undefined,
   afterMs: number,
   since?: Date,
 ): ActiveCondition | undefined {
-  return found && { since, afterMs, what: found.message, next: found.nextStep };
+  return found && { since, afterMs, what: found.message, next: found.nextStep, severity: found.severity };
 }
 
 /** Adds the number of affected leads or deliveries, so that another notice follows when the number has grown much. */

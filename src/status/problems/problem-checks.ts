@@ -40,14 +40,18 @@ const SHORT_MS = 300_000;
 
 /**
  * Finds a sink whose destination does not work. A sink that is both held and paused counts as paused only. A short hold is a warning, unless only an
- * operator can end it. Without `options.now`, every hold is critical.
+ * operator can end it. `at` is the time by which the hold is judged short; without it, every hold is critical.
  */
-export function heldSink({ name, health, pending, secrets }: SinkFacts, options: TextOptions): Found {
+export function heldSink(
+  { name, health, pending, secrets }: SinkFacts,
+  options: TextOptions,
+  at = options.now,
+): Found {
   const { heldSince, heldReason, heldStatus, pausedSince, probeAt } = health;
   if (!heldSince || pausedSince) return undefined;
   const { command, now } = options;
   const needsOperator = heldReason?.startsWith(MAPPING_FAILS) || heldStatus === 401 || heldStatus === 403;
-  const isShort = now !== undefined && now.getTime() - heldSince.getTime() < SHORT_MS;
+  const isShort = at !== undefined && at.getTime() - heldSince.getTime() < SHORT_MS;
   const isDue = probeAt !== undefined && now !== undefined && isDueNow(probeAt, now);
   const again = nextProbe(health, pending, now);
   const sooner = pending === 0 || isDue ? '' : `; ${command(`resume ${name}`)} sends a probe now`;

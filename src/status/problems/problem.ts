@@ -1,5 +1,5 @@
 import type { SecretOption } from '../../config/contract/config.ts';
-import { PROBLEMS, type StatusCode } from '../../leads/problems.ts';
+import { PROBLEMS, type Severity, type StatusCode } from '../../leads/problems.ts';
 import { printMomentAndAge } from '../../platform/text/human-readable.ts';
 import type { ExportView } from '../export-view.ts';
 
@@ -9,7 +9,7 @@ import type { ExportView } from '../export-view.ts';
  */
 export interface Problem {
   readonly code: StatusCode;
-  readonly severity: 'warning' | 'critical';
+  readonly severity: Severity;
   readonly about: string | null;
   readonly message: string;
   readonly nextStep: string;
@@ -83,7 +83,7 @@ export function problem(
   message: string,
   nextStep: string,
   pageStep = nextStep,
-  severity = PROBLEMS[code].severity,
+  severity: Severity = PROBLEMS[code].severity,
 ): Problem {
   return { code, severity, about, message, nextStep, pageStep };
 }

@@ -5,7 +5,7 @@ import { HEALTHY } from '../../../src/leads/sink-health.ts';
 import { evaluateConditions } from '../../../src/status/problems/alert-conditions.ts';
 import type { AlertInputs } from '../../../src/status/problems/alert-inputs.ts';
 import { commandInText } from '../../../src/status/problems/problem.ts';
-import { rejectedLeads } from '../../../src/status/problems/problem-checks.ts';
+import { heldSink, rejectedLeads } from '../../../src/status/problems/problem-checks.ts';
 import {
   aBackup,
   ago,
@@ -262,3 +262,14 @@ test('the alert for rejected leads names the most frequent fault', () => {
   expect(what(1)).toMatch(/ was rejected\. The most frequent fault: client_email: must be text\.$/);
   expect(rejectedLeads('main', 1, { command: commandInText })?.message).toMatch(/ was rejected\.$/);
 });
+
+test.each([1, 4, 5, 60])(
+  'a hold of %i min has the same severity as an alert and in the status',
+  (minutes) => {
+    const health = { ...HEALTHY, heldSince: ago(minutes * MINUTE), heldReason: 'It answered 503.' };
+    const sink = aSink({ health });
+    const inStatus = heldSink(sink, { command: commandInText, now: NOW })?.severity;
+    expect(wrongs(anObservation({ sinks: [sink] })).get('sink_held')?.severity).toBe(inStatus);
+    expect(inStatus).toBe(minutes < 5 ? 'warning' : 'critical');
+  },
+);
