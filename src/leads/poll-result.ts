@@ -6,6 +6,9 @@ import { sizeBeforeShrinking } from './listing-shrinkage.ts';
  */
 export type PollResult = 'running' | 'success' | 'unchanged' | 'shrunk' | 'rejected' | 'partial' | 'failed';
 
+/** A result by which polls can be selected. `not-unchanged`: every status but `unchanged`, whatever is wrong with the listing. */
+export type SelectedResult = PollResult | 'not-unchanged';
+
 /** What the result of a poll depends on, named like the fields of the API. */
 interface PollFacts {
   readonly status: Exclude<PollResult, 'shrunk' | 'rejected'>;
@@ -22,8 +25,22 @@ export function pollResult({ status, is_shrunk, listing_rejected }: PollFacts): 
 }
 
 /** Returns the statuses of the polls that may have a result. */
-export function statusesOf(result: PollResult): readonly PollFacts['status'][] {
+export function statusesOf(result: SelectedResult): readonly PollFacts['status'][] {
+  if (result === 'not-unchanged') return ['running', 'success', 'partial', 'failed'];
   return result === 'shrunk' || result === 'rejected' ? ['success', 'unchanged'] : [result];
+}
+
+/** Whether a poll with one of `statusesOf` has the result. */
+export function hasResult(poll: PollFacts, result: SelectedResult): boolean {
+  return result === 'not-unchanged' || pollResult(poll) === result;
+}
+
+/** Whether the result depends on the listing, and not on the status alone. */
+export function dependsOnListing(result: SelectedResult): boolean {
+  return (
+    result !== 'not-unchanged' &&
+    statusesOf(result).some((status) => status === 'success' || status === 'unchanged')
+  );
 }
 
 /** Whether a listing is far smaller than the complete listing before it. `listed_before` is null if there is none. */

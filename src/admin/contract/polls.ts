@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { count, PollResult, PollStatus, time } from './values.ts';
+import { count, PollResult, PollStatus, SelectedResult, time } from './values.ts';
 
 /** Filter for polls; a poll must match every field. */
 export const PollFilter = z.object({
   source: z.string().optional(),
   status: PollStatus.optional(),
-  result: PollResult.optional(),
+  result: SelectedResult.optional(),
 });
 
 /** A poll of a source. */

@@ -41,3 +41,6 @@ export const PollResult = z.enum([
   'partial',
   'failed',
 ]);
+
+/** Result by which polls can be selected. `not-unchanged` selects every poll whose status is not `unchanged`. */
+export const SelectedResult = z.enum([...PollResult.options, 'not-unchanged']);

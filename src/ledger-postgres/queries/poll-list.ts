@@ -1,5 +1,5 @@
 import { sizeBeforeShrinking } from '../../leads/listing-shrinkage.ts';
-import { hasShrunk, pollResult, statusesOf } from '../../leads/poll-result.ts';
+import { dependsOnListing, hasResult, hasShrunk, statusesOf } from '../../leads/poll-result.ts';
 import type { Count, Order, PollSearch, Rows, StoredPoll } from '../../ledger/contract/page-rows.ts';
 import { POLL_STATUSES, type PollStatus, type SourceStatus } from '../../ledger/contract/status-rows.ts';
 import { type Cursor, countOf, FROM_NEWEST, inEachOrder } from '../../ledger/rules/queries/keyset-page.ts';
@@ -26,9 +26,10 @@ export async function pollsPage(
 
 /** Counts polls, up to `most`, the newest first. Stops earlier if it would have to read too many that do not match. */
 export async function countPolls(tx: Transaction, search: PollSearch, most: number): Promise<Count> {
-  const statuses = statusesIn(search);
-  if (search.result === undefined || !statuses.some(isComplete))
-    return countOf((await tx.first(COUNT, [search.source ?? null, texts(statuses), most]))?.polls ?? 0, most);
+  if (search.result === undefined || !dependsOnListing(search.result)) {
+    const values = [search.source ?? null, texts(statusesIn(search)), most] as const;
+    return countOf((await tx.first(COUNT, values))?.polls ?? 0, most);
+  }
   const { read, fits } = await listOf(tx, search, 'newest');
   const { rows, next } = await readPage(read, {
     limit: most,
@@ -48,7 +49,7 @@ async function listOf(tx: Transaction, search: PollSearch, order: Order) {
   return {
     read: (from: Cursor, most: number) => tx.rows(LISTED[order], [...values, from.no, most]),
     shown,
-    fits: (row: Row) => result === undefined || pollResult(shown(row)) === result,
+    fits: (row: Row) => result === undefined || hasResult(shown(row), result),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Contact } from '../../leads/find-contact.ts';
 import type { LeadId } from '../../leads/lead.ts';
-import type { PollResult } from '../../leads/poll-result.ts';
+import type { SelectedResult } from '../../leads/poll-result.ts';
 import type { DeliveryRow, PollStatus } from './status-rows.ts';
 
 /* Requests and results of the query thread: values that can be passed between threads. */
@@ -142,7 +142,7 @@ export interface LeadHistory {
 export interface PollSearch {
   readonly source?: string | undefined;
   readonly status?: PollStatus | undefined;
-  readonly result?: PollResult | undefined;
+  readonly result?: SelectedResult | undefined;
 }
 
 /** A poll as stored. Times are ISO 8601 text. */

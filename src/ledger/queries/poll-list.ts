@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import { sizeBeforeShrinking } from '../../leads/listing-shrinkage.ts';
-import { hasShrunk, pollResult, statusesOf } from '../../leads/poll-result.ts';
+import { dependsOnListing, hasResult, hasShrunk, statusesOf } from '../../leads/poll-result.ts';
 import type { Count, Order, PollSearch, Rows, StoredPoll } from '../contract/page-rows.ts';
 import { POLL_STATUSES, type PollStatus } from '../contract/status-rows.ts';
 import {
@@ -51,7 +51,7 @@ export class PollList {
 
   /** Returns the number of matching polls, but counts at most `most`. Reads their rows only if the result depends on the listing. */
   count(search: PollSearch, most: number): Count {
-    if (search.result !== undefined && statusesOf(search.result).some(isComplete)) {
+    if (search.result !== undefined && dependsOnListing(search.result)) {
       const reading = { limit: most, order: 'newest', most: MAX_READ_FOR_COUNT } as const;
       const { rows, next } = this.#read(search, this.#asShown(search), FROM_NEWEST, reading);
       return countOf(rows.length, most, next !== null);
@@ -75,7 +75,7 @@ export class PollList {
       // Prepares a statement for each list, because the same statement cannot be iterated twice at the same time.
       this.#db.prepare<[string, string, number], Row>(POLLS[reading.order]).iterate(source, status, no),
     );
-    return mergedRows(lists, (row) => result === undefined || pollResult(shown(row)) === result, reading);
+    return mergedRows(lists, (row) => result === undefined || hasResult(shown(row), result), reading);
   }
 
   /** Returns the sources and statuses of the polls that may match. */

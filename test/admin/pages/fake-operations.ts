@@ -297,7 +297,8 @@ export class FakeOperations implements Operations {
       (row) =>
         (source === undefined || row.source === source) &&
         (status === undefined || row.status === status) &&
-        (result === undefined || row.result === result),
+        (result === undefined ||
+          (result === 'not-unchanged' ? row.status !== 'unchanged' : row.result === result)),
     );
   }
 

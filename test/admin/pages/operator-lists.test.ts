@@ -34,6 +34,33 @@ test('the last poll of a source and its row in the history have the same label, 
   expect(await textOf('/polls?status=success')).toContain('filter-status');
 });
 
+test('polls that found an unchanged listing are left out unless they are asked for, also from the CSV', async () => {
+  const { operations } = pages;
+  const of = (status: 'unchanged' | 'success') =>
+    operations.pollRows.slice(0, 2).map((poll, at) => ({
+      ...poll,
+      poll_id: status === 'success' ? at + 1 : at + 11,
+      status,
+      result: at === 0 ? ('rejected' as const) : status,
+    }));
+  operations.pollRows = [...of('unchanged'), ...of('success')];
+  const shown = async (query: string) =>
+    [...(await textOf(`/polls${query}`)).matchAll(/<tr id="poll-(\d+)"/g)].map(([, id]) => Number(id));
+  expect(await shown('')).toEqual([1, 2]);
+  expect(await shown('?result=not-unchanged')).toEqual([1, 2]);
+  expect(await shown('?result=any')).toHaveLength(4);
+  expect(await shown('?result=unchanged')).toEqual([12]);
+  expect(await shown('?result=rejected')).toEqual([11, 1]);
+  expect(await shown('?status=unchanged')).toEqual([11, 12]); // an address of an earlier version
+  expect(await textOf('/polls?source=main')).toContain(
+    'href="/polls?source=main&amp;result=any">Show all polls',
+  );
+  expect(await textOf('/polls?result=any')).not.toContain('Show all polls');
+  expect((await textOf('/polls.csv')).trim().split('\n')).toHaveLength(3);
+  operations.pollRows = of('unchanged');
+  expect(await textOf('/polls')).toContain('or every poll on record found an unchanged listing');
+});
+
 test('a failed or running poll that counted nothing has no counts', async () => {
   const { operations } = pages;
   const [first, second] = operations.pollRows;

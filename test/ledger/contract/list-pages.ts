@@ -237,6 +237,10 @@ export function listPagesContract(store: () => PagedStore): void {
         ['unchanged', 1],
         ['success', 1],
       ]);
+      const others = (await queries.ask('polls', { result: 'not-unchanged' }, { limit: 10 })).rows;
+      expect(others.map(({ status }) => status)).toEqual(['success']);
+      const count = await queries.ask('countPolls', { source: 'main', result: 'not-unchanged' }, 10);
+      expect(count).toEqual({ count: 1, isAtLeast: false });
     });
   });
 }

@@ -1,8 +1,9 @@
 import { html } from 'htm/preact';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { printBytes, printCount, printSpan } from '../../../platform/text/human-readable.ts';
 import type { Overview } from '../../contract/overview.ts';
 import { POLL_COLUMNS, PollFilter, type PollRow } from '../../contract/polls.ts';
+import { PollResult, SelectedResult } from '../../contract/values.ts';
 import { type Field, sourceField } from '../lists/filters.ts';
 import { addList, type ListPage } from '../lists/list-page.ts';
 import { emptyText } from '../lists/pager.ts';
@@ -16,8 +17,15 @@ import { moment } from '../parts/time-element.ts';
 import { pollButton } from './poll-now.ts';
 import { failureNote, nextPoll, pollBadges, sourceBadges, sourcesOf } from './source-state.ts';
 
-const Listed = withOrder(PollFilter);
+/** The filter of the page. Without a result, the page leaves out unchanged polls, because they would be nearly all of its rows. */
+const Listed = withOrder(PollFilter.extend({ result: SelectedResult.or(z.literal('any')).optional() }));
 type Listed = z.infer<typeof Listed>;
+
+/** Returns the filter for the operations. */
+function filterOf({ order: _, result, ...filter }: Listed): PollFilter {
+  const usual = filter.status === undefined ? ('not-unchanged' as const) : undefined;
+  return { ...filter, result: result === 'any' ? undefined : (result ?? usual) };
+}
 
 /** Adds the page that lists polls and their results. */
 export const addPolls: AddPage = (app, site) => {
@@ -34,10 +42,15 @@ function listPage(
     noun: 'poll',
     fields: [sourceField(sources), resultField, statusField, orderField],
     schema: Listed,
-    rows: ({ order, ...filter }, page) => operations.polls(filter, { ...page, order }),
-    count: ({ order: _, ...filter }) => operations.countPolls(filter),
+    rows: (filter, page) => operations.polls(filterOf(filter), { ...page, order: filter.order }),
+    count: (filter) => operations.countPolls(filterOf(filter)),
     columns: POLL_COLUMNS,
-    intro: ({ filter }) => sourceTable(sources, filter?.source, new Date(at)),
+    intro: ({ filter, input }) => [
+      sourceTable(sources, filter?.source, new Date(at)),
+      filter &&
+        filterOf(filter).result === 'not-unchanged' &&
+        html`<p class="hint">Without the polls that found an unchanged listing. <a href=${withQuery('/polls', { ...input, result: 'any' })}>Show all polls</a></p>`,
+    ],
     body: (filtered, polls) =>
       table({
         name: 'Polls',
@@ -79,12 +92,17 @@ function sourceTable(sources: Overview['sources'], only: string | undefined, now
   })}</section>`;
 }
 
-const words = { noMatch: 'No poll matches.', noneYet: 'No poll has started yet.' };
+const words = {
+  noMatch: 'No poll matches.',
+  noneYet: 'No poll has started yet, or every poll on record found an unchanged listing.',
+};
 
 const resultField: Field = {
   name: 'result',
   label: 'Status',
-  choices: PollFilter.shape.result.unwrap().options.map((result) => [result, result] as const),
+  none: 'all but unchanged',
+  unsaid: ['not-unchanged'],
+  choices: [...PollResult.options, 'any'].map((result) => [result, result] as const),
 };
 
 /** The filter of earlier versions, which does not distinguish a shrunk listing or rejected leads. */
