@@ -5,6 +5,7 @@ import type {
   FailureReasons,
   SinkActivity,
   SinkAttempt,
+  SinkTotals,
 } from '../ledger/contract/sink-activity.ts';
 import { iso } from './json-values.ts';
 import { sinkOverview, speedJson } from './status-json.ts';
@@ -115,6 +116,12 @@ export function sinkRow(view: SinkView, { now, total = NONE, values }: RowParts)
     address: addressIn(optionsOf(view.name, values)),
     attempts_last_hour: totalsJson(total),
   };
+}
+
+/** Returns the attempts of a sink for the overview. */
+export function attemptsJson(sink: string, totals: SinkTotals | undefined) {
+  const { duration_p50_ms: _, duration_p95_ms: __, ...counts } = totalsJson(totals?.total ?? NONE);
+  return { sink, ...counts };
 }
 
 /** Options that name the destination of a sink, the most telling first. */

@@ -61,6 +61,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       backups: [],
       leads_per_hour: [],
       speed_to_lead: [],
+      attempts_last_hour: [],
       delivered_per_minute: { now: 0, hour_ago: 0 },
     }),
     leads: kept('leads', { rows: [lead], next: null }),

@@ -157,6 +157,16 @@ export const Overview = z.object({
   /** New leads in each of the last 48 hours, oldest first, with 0 for an hour without one. */
   leads_per_hour: z.array(z.object({ hour: time, leads: count })),
   speed_to_lead: z.array(SpeedToLead),
+  /** The attempts of each sink in the last hour, accurate to ten minutes. `success_rate` is the share that delivered; null without attempts. */
+  attempts_last_hour: z.array(
+    z.object({
+      sink: z.string(),
+      delivered: count,
+      refused: count,
+      unavailable: count,
+      success_rate: z.number().nullable(),
+    }),
+  ),
   /**
    * Delivered leads per minute, of all sinks together: on average over the last 10 to 20 minutes, and over 20 minutes an hour before. leadsync sums
    * attempts up in intervals of ten minutes.

@@ -10,6 +10,7 @@ import { backupOverview, exportOverview } from '../../status/export-json.ts';
 import { viewExports } from '../../status/export-view.ts';
 import { findProblems } from '../../status/problems/find-problems.ts';
 import { commandInText } from '../../status/problems/problem.ts';
+import { attemptsJson } from '../../status/sink-detail.ts';
 import { problemJson, sinkOverview, sourceOverview, speedsJson } from '../../status/status-json.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Parts } from '../start/compose.ts';
@@ -17,6 +18,8 @@ import type { Reloader } from '../units/reloader.ts';
 
 /** Period for which new leads are counted, in hours. */
 const HOURS = 48;
+/** Period for which the success rates of sinks are shown, in ms. */
+const HOUR_MS = 3_600_000;
 /** Period for which the delivery times of leads are measured, in ms. */
 const SPEED_MS = 24 * 3_600_000;
 
@@ -43,16 +46,18 @@ export async function overviewOf(
   const { config } = current;
   const now = clock.now();
   const rates = rateRequests(now);
-  const [status, hours, speeds, delivered, deliveredBefore, reasons, disk, exports] = await Promise.all([
-    query('status'),
-    query('newLeads', now, HOURS),
-    query('speed', new Date(now.getTime() - SPEED_MS)),
-    query('attemptTotals', rates.now),
-    query('attemptTotals', rates.hourAgo),
-    unready(),
-    diskSpace(config),
-    viewExports(filesOf(config), parts.exportStates),
-  ]);
+  const [status, lastHour, hours, speeds, delivered, deliveredBefore, reasons, disk, exports] =
+    await Promise.all([
+      query('status'),
+      query('attemptTotals', { now, periodMs: HOUR_MS }),
+      query('newLeads', now, HOURS),
+      query('speed', new Date(now.getTime() - SPEED_MS)),
+      query('attemptTotals', rates.now),
+      query('attemptTotals', rates.hourAgo),
+      unready(),
+      diskSpace(config),
+      viewExports(filesOf(config), parts.exportStates),
+    ]);
   const [sources, sinks] = [viewSources(config, status), viewSinks(config, status)];
   const problems = findProblems(sources, sinks, {
     now,
@@ -87,6 +92,12 @@ export async function overviewOf(
     backups: exports.filter((one) => isBackup(one.config)).map(backupOverview),
     leads_per_hour: hours.map(({ hour, leads }) => ({ hour: hour.toISOString(), leads })),
     speed_to_lead: speedsJson(speeds, sinks),
+    attempts_last_hour: sinks.map(({ name }) =>
+      attemptsJson(
+        name,
+        lastHour.find(({ sink }) => sink === name),
+      ),
+    ),
     delivered_per_minute: deliveryRate(now, { now: delivered, hourAgo: deliveredBefore }),
   };
 }

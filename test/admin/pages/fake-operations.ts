@@ -83,6 +83,11 @@ export class FakeOperations implements Operations {
   hours: Overview['leads_per_hour'];
   speeds: Overview['speed_to_lead'];
   rate: Overview['delivered_per_minute'] = { now: 4.26, hour_ago: 12.5 };
+  attempts: Overview['attempts_last_hour'] = [
+    { sink: 'crm', delivered: 1_180, refused: 3, unavailable: 17, success_rate: 1_180 / 1_200 },
+    { sink: 'drop', delivered: 1_200, refused: 0, unavailable: 0, success_rate: 1 },
+    { sink: 'warehouse', delivered: 0, refused: 0, unavailable: 14, success_rate: 0 },
+  ];
   config: Configuration;
   testResult: TestResult = { arrived: true, duration_ms: 143, what: 'It answered 204.' };
   rejectedRows: RejectedRow[] = [];
@@ -139,6 +144,7 @@ export class FakeOperations implements Operations {
       leads_per_hour: this.hours,
       speed_to_lead: this.speeds,
       delivered_per_minute: this.rate,
+      attempts_last_hour: this.attempts,
     };
   }
 

@@ -98,7 +98,7 @@ test('a refresh keeps the selection, the focus and the scroll position', async (
   const reader = await openReader(browser);
   const { page, go } = reader;
   await go('/');
-  const link = page.getByRole('link', { name: 'warehouse', exact: true });
+  const link = page.locator('#sink-warehouse').getByRole('link', { name: 'warehouse', exact: true });
   await link.focus();
   await page.evaluate(() => {
     scrollTo(0, 120);

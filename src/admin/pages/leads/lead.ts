@@ -126,13 +126,14 @@ function undeliveredFirst(
 function deliveryColumns(sinks: readonly SinkOverview[], now: Date): readonly Column<Delivery>[] {
   return [
     { label: 'Sink', of: ({ sink }) => html`<a href=${withQuery('/deliveries', { sink })}>${sink}</a>` },
-    { label: 'Event', of: eventOf },
+    { label: 'Event', of: (delivery) => html`<span class="nowrap">${eventOf(delivery)}</span>` },
     {
       label: 'State',
       of: (delivery) => [
         badge(delivery.state),
         html` <small><bdi>${delivery.reason && markup(delivery.reason)}</bdi> ${waitReason(delivery, sinks, now)}</small>`,
       ],
+      text: true,
     },
     { label: 'Attempts', of: attemptCount, number: true },
     { label: 'Owed', of: (delivery) => moment(delivery.owed_at), number: true },

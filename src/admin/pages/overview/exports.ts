@@ -42,7 +42,12 @@ function backupTable(backups: readonly Backup[], now: Date): VNode {
       { label: 'Backup', of: (one) => one.backup },
       ...stateColumns<Backup>(),
       { label: 'Last success', of: (one) => ago(one.last_success_at, now), number: true },
-      { label: 'Leads', of: ({ leads }) => (leads === null ? none() : printCount(leads)), number: true },
+      {
+        label: 'Leads',
+        of: ({ leads }) => (leads === null ? none() : printCount(leads)),
+        number: true,
+        wide: true,
+      },
       ...sizeColumns<Backup>(now, (one) => runButton('backup', one.backup)),
     ],
     rows: backups,
@@ -58,16 +63,31 @@ function stateColumns<One extends Made>(): Column<One>[] {
       of: (one) => [badge(one.state), html` <small><bdi>${detail(one)}</bdi></small>`],
       text: true,
     },
-    { label: 'Goes to', of: ({ target }) => html`<bdi>${withLineBreaks(target)}</bdi>`, text: true },
-    { label: 'When', of: when },
+    {
+      label: 'Goes to',
+      of: ({ target }) => html`<bdi>${withLineBreaks(target)}</bdi>`,
+      text: true,
+      wide: true,
+    },
+    { label: 'When', of: when, wide: true },
   ];
 }
 
-/** Returns the last columns. The button of `run` is below the time of the next run, because a column of its own would not fit on a tablet. */
+/** Returns the last columns. The button of `run` is beside the time of the next run, and below it only where there is no room, as on a tablet. */
 function sizeColumns<One extends Made>(now: Date, run: (one: One) => Content): Column<One>[] {
   return [
-    { label: 'Size', of: ({ bytes }) => (bytes === null ? none() : printBytes(bytes)), number: true },
-    { label: 'Next', of: (one) => [next(one, now), one.state !== 'running' && run(one)], number: true },
+    {
+      label: 'Size',
+      of: ({ bytes }) => (bytes === null ? none() : printBytes(bytes)),
+      number: true,
+      wide: true,
+    },
+    {
+      label: 'Next',
+      of: (one) =>
+        one.state === 'running' ? none() : html`<div class="beside">${next(one, now)}${run(one)}</div>`,
+      number: true,
+    },
   ];
 }
 
@@ -79,7 +99,7 @@ function exportTable(exports: readonly Export[], now: Date): VNode {
       { label: 'Export', of: (one) => one.export },
       ...stateColumns<Export>(),
       { label: 'Last success', of: (one) => ago(one.last_success_at, now), number: true },
-      { label: 'Rows', of: rows, number: true },
+      { label: 'Rows', of: rows, number: true, wide: true },
       ...sizeColumns<Export>(now, (one) => runButton('export', one.export)),
     ],
     rows: exports,
@@ -112,8 +132,7 @@ function rows({ rows }: Export): Content {
   return rows === 0 ? 'no rows' : printCount(rows);
 }
 
-function next({ state, next_at }: Made, now: Date): Content {
-  if (state === 'running') return none();
+function next({ next_at }: Made, now: Date): Content {
   return next_at !== null && Date.parse(next_at) <= now.getTime() ? 'due now' : moment(next_at);
 }
 

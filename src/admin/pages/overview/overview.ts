@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf, printCount, printSpan } from '../../../platform/text/human-readable.ts';
+import { countOf, printCount, printShare, printSpan } from '../../../platform/text/human-readable.ts';
 import type { Overview, SinkOverview } from '../../contract/overview.ts';
 import { sinkAddress, withQuery } from '../parts/addresses.ts';
 import { chart } from '../parts/chart.ts';
@@ -35,7 +35,7 @@ function body(overview: Overview): Content {
   return [
     html`<h1>${sentence(overview)}</h1>`,
     problemList(overview),
-    html`<section><h2>Sinks</h2>${sinkTable(worstFirst(overview), now)}</section>`,
+    html`<section><h2>Sinks</h2>${sinkTable(overview, now)}</section>`,
     html`<section><h2>Sources</h2>${sourceTable(overview, now)}</section>`,
     tiles(overview, now),
     html`<div class="pair">${leadsPerHour(overview)}${speedToLead(overview, now)}</div>`,
@@ -69,6 +69,7 @@ function tiles(overview: Overview, now: Date): VNode {
     ${pollTile(sources, now)}
     ${tile('New leads, last 24 hours', printCount(day), html`<a href=${withQuery('/leads', { since: '24h' })}>See leads</a>`)}
     ${rateTile(overview.delivered_per_minute)}
+    ${successTile(overview.attempts_last_hour)}
     ${tile('Pending now', countLink(withQuery('/deliveries', { state: 'pending' }), pending), oldest ? html`oldest owed ${ago(oldest, now)}` : 'none is pending')}
     ${tile('Dead now', countLink(withQuery('/deliveries', { state: 'dead' }), dead), dead > 0 ? 'given up, neither retried nor discarded' : 'none was given up', dead > 0)}
   </dl>`;
@@ -77,6 +78,21 @@ function tiles(overview: Overview, now: Date): VNode {
 /** Returns how fast leads are delivered to all sinks, beside the rate of an hour ago. */
 function rateTile({ now, hour_ago: before }: Overview['delivered_per_minute']): VNode {
   return tile('Delivered per minute', printRate(now), `an hour ago: ${printRate(before)}`);
+}
+
+type Attempts = Overview['attempts_last_hour'];
+
+/** Returns the share of attempts of all sinks that delivered, beside the lowest share of a sink. */
+function successTile(sinks: Attempts): VNode {
+  const delivered = sinks.reduce((sum, one) => sum + one.delivered, 0);
+  const all = sinks.reduce((sum, one) => sum + one.delivered + one.refused + one.unavailable, 0);
+  if (all === 0) return tile('Success rate, last hour', '–', 'no attempt');
+  const [lowest] = sinks.toSorted((one, other) => (one.success_rate ?? 1) - (other.success_rate ?? 1));
+  const more =
+    lowest !== undefined && (lowest.success_rate ?? 1) < 1
+      ? html`lowest: <a href=${withQuery(sinkAddress(lowest.sink), { period: '1h' })}>${lowest.sink}</a> ${printShare(lowest.success_rate ?? 1)}`
+      : `${printCount(delivered)} of ${countOf(all, 'attempt')}`;
+  return tile('Success rate, last hour', printShare(delivered / all), more);
 }
 
 /** Returns a rate with one decimal, or without one from 10 on. */
@@ -126,27 +142,32 @@ function leadsPerHour({ leads_per_hour: hours }: Overview): VNode {
 }
 
 function speedToLead({ speed_to_lead: speeds, sinks }: Overview, now: Date): VNode {
-  return html`<section>
-    <h2>Speed to lead</h2>
+  const slowness = (speed: Overview['speed_to_lead'][number]) => speed.seen_to_delivered_p95_seconds ?? -1;
+  return html`<section id="speeds" class="folded">
+    <h2>Speed to lead <small>last 24 hours, slowest first</small></h2>
     ${table({
       name: 'Speed to lead',
       columns: [
         ...speedColumns,
         { label: 'Pending', of: ({ sink }) => pendingAt(sinks, sink, now), number: true },
       ],
-      rows: speeds,
+      rows: speeds.toSorted((one, other) => slowness(other) - slowness(one)),
       key: ({ sink }) => `speed-${sink}`,
       empty: 'No lead from the last 24 hours has been delivered yet.',
     })}
+    ${speeds.length > UNFOLDED && html`<p class="unfold"><a class="button" href="#speeds">Show all ${countOf(speeds.length, 'sink')}</a></p>`}
     <details id="measured"><summary>What is measured</summary>
       <p class="hint">Time to delivery of the leads first seen in the last 24 hours, counted from when leadsync first saw them and from when they were created. Excludes backfills, and leads that already existed when leadsync first polled their source. Measures at most 1,000 leads, spread evenly over the day. A pending lead has no time yet and does not count. The column Pending shows all pending leads of the sink, and how long ago the oldest was owed.</p>
     </details>
   </section>`;
 }
 
+/** Number of rows that a phone shows of a folded table until the reader asks for all. The style sheet has the same number. */
+const UNFOLDED = 3;
+
 const speedColumns: readonly Column<Overview['speed_to_lead'][number]>[] = [
   { label: 'Sink', of: ({ sink }) => sink },
-  { label: 'Measured', of: ({ leads }) => printCount(leads), number: true },
+  { label: 'Measured', of: ({ leads }) => printCount(leads), number: true, wide: true },
   {
     label: 'From first seen',
     of: (speed) => percentiles(speed.seen_to_delivered_p50_seconds, speed.seen_to_delivered_p95_seconds),
@@ -160,22 +181,23 @@ const speedColumns: readonly Column<Overview['speed_to_lead'][number]>[] = [
   },
 ];
 
-/** Returns the median and the 95th percentile, each on its own line. */
+/** Returns the median and the 95th percentile, each on its own line, but in one line on a phone. */
 function percentiles(p50: number | null, p95: number | null): Content {
   if (p50 === null || p95 === null) return html`<span class="none">–</span>`;
-  return html`p50 ${printSpan(p50 * 1000)}<br />p95 ${printSpan(p95 * 1000)}`;
+  return html`<span class="line">p50 ${printSpan(p50 * 1000)}</span> <span class="line">p95 ${printSpan(p95 * 1000)}</span>`;
 }
 
 /** Returns a sink's number of pending deliveries and the age of the oldest, because the percentiles cover only delivered leads. */
 function pendingAt(sinks: readonly SinkOverview[], name: string, now: Date): Content {
   const sink = sinks.find((one) => one.sink === name);
-  if (!sink || sink.pending === 0) return 0;
+  if (!sink || sink.pending === 0) return zero();
   const { pending, oldest_owed_at: oldest } = sink;
   return html`<a href=${withQuery('/deliveries', { sink: name, state: 'pending' })}>${printCount(pending)}</a>
     ${oldest && html`<small class="until">oldest ${ago(oldest, now)}</small>`}`;
 }
 
-function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
+function sinkTable(overview: Overview, now: Date): VNode {
+  const attempts = (name: string) => overview.attempts_last_hour.find(({ sink }) => sink === name);
   return table({
     name: 'Sinks',
     compact: true,
@@ -186,7 +208,8 @@ function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
         of: (sink) => [sinkBadges(sink), sink.reason && html` <small>${markup(sink.reason)}</small>`],
         text: true,
       },
-      { label: 'Pending', of: ({ pending }) => printCount(pending), number: true },
+      { label: 'Success, 1 h', of: ({ sink }) => successOf(attempts(sink)), number: true },
+      { label: 'Pending', of: ({ pending }) => unlessZero(pending), number: true },
       { label: 'Oldest', of: (sink) => ago(sink.oldest_owed_at, now, '–'), number: true },
       { label: 'Retrying', of: ({ retrying }) => unlessZero(retrying), number: true },
       {
@@ -194,13 +217,20 @@ function sinkTable(sinks: readonly SinkOverview[], now: Date): VNode {
         of: ({ dead }) => html`<span class=${dead > 0 ? 'dead' : 'zero'}>${printCount(dead)}</span>`,
         number: true,
       },
-      { label: 'Delivered, total', of: ({ delivered }) => printCount(delivered), number: true },
-      { label: 'Last delivered', of: (sink) => ago(sink.last_delivered_at, now), number: true },
+      { label: 'Delivered, total', of: ({ delivered }) => printCount(delivered), number: true, wide: true },
+      { label: 'Last delivered', of: (sink) => ago(sink.last_delivered_at, now), number: true, wide: true },
     ],
-    rows: sinks,
+    rows: worstFirst(overview),
     key: ({ sink }) => `sink-${sink}`,
     empty: 'No sink is configured, so leads are recorded but not delivered.',
   });
+}
+
+/** Returns the share of a sink's attempts that delivered. A phone leaves out 100%, which says nothing there. */
+function successOf(attempts: Attempts[number] | undefined): Content {
+  const rate = attempts?.success_rate ?? null;
+  if (rate === null) return html`<span class="none">–</span>`;
+  return rate === 1 ? html`<span class="zero">${printShare(rate)}</span>` : printShare(rate);
 }
 
 /** Returns a count. A phone leaves out the cell of a 0, which says nothing there. */
@@ -224,10 +254,15 @@ function sourceTable({ sources }: Overview, now: Date): VNode {
         text: true,
       },
       { label: 'Last polled', of: (source) => ago(source.last_poll_at, now), number: true },
-      { label: 'Last complete', of: (source) => ago(source.last_success_at, now), number: true },
+      {
+        label: 'Last complete',
+        of: (source) => ago(source.last_success_at, now),
+        number: true,
+        wide: true,
+      },
       { label: 'Next poll', of: (source) => nextPoll(source, now), number: true },
-      { label: 'Listed', of: (source) => printCount(source.leads_listed), number: true },
-      { label: 'Leads known', of: ({ leads }) => printCount(leads), number: true },
+      { label: 'Listed', of: (source) => printCount(source.leads_listed), number: true, wide: true },
+      { label: 'Leads known', of: ({ leads }) => printCount(leads), number: true, wide: true },
       {
         label: 'Rejected',
         of: ({ source, leads_rejected }) =>

@@ -14,6 +14,8 @@ export interface Column<Row> {
   readonly number?: boolean;
   /** Whether the text in a cell may wrap at any character. For text from outside, which can have any length. */
   readonly text?: boolean;
+  /** Whether a phone leaves the column out, because it says little there that another page does not say. */
+  readonly wide?: boolean;
 }
 
 interface TableOptions<Row> {
@@ -57,6 +59,7 @@ function isNothing(content: Content): boolean {
   return isValidElement(content) && content.type === 'div' && isNothing(content.props.children as Content);
 }
 
-function classOf<Row>({ number, text }: Column<Row>): string | undefined {
-  return number ? 'number' : text ? 'text' : undefined;
+function classOf<Row>({ number, text, wide }: Column<Row>): string | undefined {
+  const classes = [number ? 'number' : text && 'text', wide && 'wide'].filter(Boolean);
+  return classes.length > 0 ? classes.join(' ') : undefined;
 }
