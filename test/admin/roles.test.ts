@@ -232,7 +232,17 @@ test.each(ROLES)('a page offers a %s nothing that would be refused, and everythi
   expect(menu.includes('/audit')).toBe(role === 'admin');
   const lead = aWorld().deliveries.find(({ state }) => state === 'dead');
   const pages = [
-    ...new Set(['/', ...menu, '/deliveries?state=dead', `/leads/${lead?.source}/${lead?.lead_id}`]),
+    ...new Set([
+      '/',
+      ...menu,
+      '/deliveries?state=dead',
+      '/deliveries/reasons',
+      '/polls?result=any',
+      '/rejected?state=any',
+      '/sinks/crm',
+      '/sinks/warehouse?period=7d',
+      `/leads/${lead?.source}/${lead?.lead_id}`,
+    ]),
   ];
   const offered = new Map<string, Request>();
   for (const page of pages) {
