@@ -622,6 +622,7 @@ describe('Deliveries', () => {
     );
     expect(operations.actions).toEqual([`reveal main ${dead?.lead_id} of ${dead?.delivery_id}`]);
     await dialog.getByRole('link', { name: 'Close' }).click();
+    await page.getByText('no agent').waitFor({ state: 'detached' }); // the browser reports later that a dialog is closed
     expect(await page.content()).not.toContain('no agent');
     expect(new URL(page.url()).pathname).toBe('/deliveries');
     expect(faults).toEqual([]);
