@@ -106,6 +106,11 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       imports: ['database'],
       because: 'ledger-postgres/queries/ only reads.',
     },
+    machines: {
+      imports: ['database'],
+      because:
+        'ledger-postgres/machines/ is processes and duties; it must not know what a process does while it holds one.',
+    },
     installation: {
       imports: ['database'],
       because:
@@ -116,7 +121,16 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because: 'ledger-postgres/extraction/ reads whole tables for exports, over connections of its own.',
     },
     '.': {
-      imports: ['control', 'database', 'delivering', 'installation', 'privacy', 'recording', 'queries'],
+      imports: [
+        'control',
+        'database',
+        'delivering',
+        'installation',
+        'machines',
+        'privacy',
+        'recording',
+        'queries',
+      ],
       because: 'The files of ledger-postgres/ itself put the ledger together; begin at postgres-ledger.ts.',
     },
   },

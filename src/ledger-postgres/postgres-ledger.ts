@@ -2,6 +2,7 @@ import type { BatchRef } from '../leads/delivery.ts';
 import type { Judge } from '../leads/judgement.ts';
 import type { ClaimResult } from '../ledger/contract/claim.ts';
 import type { Ledger } from '../ledger/contract/ledger.ts';
+import type { Machines } from '../ledger/contract/machines.ts';
 import { BegunAttempts } from '../ledger/delivering/begun-attempts.ts';
 import { beginBlock, beginKnown } from '../ledger/recording/begin-blocks.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
@@ -18,6 +19,7 @@ import { loadBatches } from './delivering/loading.ts';
 import { findProbe, type Probe } from './delivering/probing.ts';
 import { ServerClock } from './delivering/server-clock.ts';
 import * as settling from './delivering/settling.ts';
+import { PostgresMachines } from './machines/postgres-machines.ts';
 import { controlOf } from './postgres-control.ts';
 import { personsOf } from './postgres-persons.ts';
 import { vitals } from './queries/alert-queries.ts';
@@ -48,8 +50,17 @@ export interface PostgresLedgerOptions extends PostgresPlace {
   readonly holder?: string | undefined;
 }
 
+/** The holder of the leases of a process that attempts nothing. */
+const NOBODY = 'nobody';
+
+/** A ledger on which processes of several machines may work. */
+export interface PostgresLedger extends Ledger {
+  /** Returns the processes of this ledger and their duties, for this process. `leaseMs` must be the same in all of them. */
+  machines(leaseMs: number): Machines;
+}
+
 /** Opens the ledger in a schema of a PostgreSQL database. @throws LedgerError */
-export async function openPostgresLedger(options: PostgresLedgerOptions): Promise<Ledger> {
+export async function openPostgresLedger(options: PostgresLedgerOptions): Promise<PostgresLedger> {
   const access = await PostgresAccess.open(options);
   try {
     const { id } = await (options.create ? migrate : requireCurrentShape)(access, options.schema);
@@ -69,7 +80,7 @@ function compose(
   notices: Notices,
   options: PostgresLedgerOptions,
   id: string,
-): Ledger {
+): PostgresLedger {
   const serverClock = new ServerClock(access, options.clock);
   const delivering = deliveringOf(access, serverClock, options);
   return {
@@ -79,6 +90,7 @@ function compose(
     ...controlOf(access, serverClock),
     ...personsOf(access),
     ...queriesOf(access),
+    machines: (leaseMs) => new PostgresMachines(access, options.holder ?? NOBODY, leaseMs),
     close: async () => {
       await delivering.close();
       await notices.close();
@@ -128,7 +140,7 @@ function pollingOf(access: PostgresAccess, serverClock: ServerClock) {
     lastCompleteAt: (source) => polls.lastCompleteAt(source),
     recordOrigin: (source, origin) => polls.recordOrigin(source, origin),
     forgetOrigin: (source) => polls.forgetOrigin(source),
-    startPoll: (source) => polls.start(source),
+    startPoll: (source, duty) => polls.start(source, duty),
     beginKnown: async (poll, blocks) => beginKnown(polls.get(poll), blocks),
     unknownElements: async (id, block) => {
       const poll = polls.get(id);
@@ -149,7 +161,7 @@ function pollingOf(access: PostgresAccess, serverClock: ServerClock) {
 function deliveringOf(
   access: PostgresAccess,
   serverClock: ServerClock,
-  { clock, random, judge, holder = 'nobody' }: PostgresLedgerOptions,
+  { clock, random, judge, holder = NOBODY }: PostgresLedgerOptions,
 ) {
   const begun = new BegunAttempts();
   const claiming = new Claiming(clock, random);

@@ -95,19 +95,20 @@ it('a destination that answers with NUL and half a character breaks no view', as
   ]);
 });
 
-it('a start renews comments that another version wrote, and keeps the rights that were granted on a view', async () => {
+it('a start adds the tables of a migration, renews comments that another version wrote, and keeps the rights that were granted on a view', async () => {
   const store = new PostgresStore();
   await LedgerUnderTest.with(store.open);
   await store.close();
   // As the ledger was before the migrations that added these tables.
   await store.query(`COMMENT ON VIEW v_leads IS 'outdated'; GRANT SELECT ON v_leads TO PUBLIC;
-    DROP TABLE _documents, _document_locks, _audit, _duties; UPDATE _ledger SET shape = 9`);
+    DROP TABLE _documents, _document_locks, _audit, _duties, _processes, _duty_leases; UPDATE _ledger SET shape = 9`);
   await LedgerUnderTest.with(store.open);
   const [view] = await store.query<{ comment: string; granted: boolean }>(
     "SELECT obj_description('v_leads'::regclass) AS comment, relacl::text LIKE '%,=r/%' AS granted FROM pg_class WHERE oid = 'v_leads'::regclass",
   );
   expect(view).toMatchObject({ granted: true });
   expect(view?.comment).toContain('One row per lead');
+  expect(await store.query('SELECT FROM _processes')).toEqual([]);
 });
 
 it('a lead with a number that jsonb refuses has the number as a string, and hides no other lead', async () => {

@@ -1,3 +1,4 @@
+import { machineTables } from './machines-migration.ts';
 import { pageIndexes } from './page-index-migration.ts';
 
 /** The migrations after the first one, which schema.ts describes. */
@@ -113,4 +114,5 @@ export const laterMigrations: readonly string[] = [
     xact := pg_current_xact_id()::text;
   END $$;
   `,
+  machineTables,
 ];

@@ -2,23 +2,18 @@ import type { ClientBase, Pool, PoolClient, QueryResult } from 'pg';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
 import { quoted } from '../../postgres/identifier.ts';
-import { hostOf, openPool } from '../../postgres/open-pool.ts';
+import { hostOf } from '../../postgres/open-pool.ts';
 import { AGAIN, isOfServer } from '../../postgres/server-error.ts';
 import { BEGUN, type Begun, Commits } from './commits.ts';
 import { requireKnown } from './known-shape.ts';
 import { endsConnection, isReadOnly, toLedgerFailure } from './ledger-failure.ts';
+import { type ConnectionPlace, openPools, type Pools } from './pools.ts';
 import { Sessions } from './sessions.ts';
-import { ASKING, settingsFor, WITHOUT_TIMEOUTS, WRITING } from './settings.ts';
+import { WITHOUT_TIMEOUTS } from './settings.ts';
 import { type BeforeStatement, NeedsOwingLock, Transaction } from './transaction.ts';
 
-/** Where a ledger in PostgreSQL is, and how many connections to it this process may use. */
-export interface PostgresPlace {
-  readonly url: string;
-  readonly schema: string;
-  /** Maximum number of connections that write. Questions have others. */
-  readonly connections: number;
-  /** The name that PostgreSQL shows for the connections. */
-  readonly applicationName: string;
+/** Where a ledger in PostgreSQL is, and what tests change of its transactions. */
+export interface PostgresPlace extends ConnectionPlace {
   readonly beforeStatement?: BeforeStatement | undefined;
   /** Is called before a transaction is run again, with the SQLSTATE for which it is. Tests use it to find deadlocks. */
   readonly onRetry?: ((code: string) => void) | undefined;
@@ -26,28 +21,16 @@ export interface PostgresPlace {
 
 /** Maximum number of tries for a transaction that fails with a serialization failure or a deadlock. */
 const TRIES = 3;
-/** Maximum number of connections that look up what polls and deliveries need, and of those for questions, which may take long. */
-const READERS = 2;
-const ASKERS = 2;
 /** Maximum time for a transaction, including the wait for a connection, in ms. */
 const DEADLINE_MS = 40_000;
-const CONNECT_MS = 10_000;
 const CLOSE_MS = 5_000;
 const never = new AbortController().signal;
 
-interface Pools {
-  readonly writers: Pool;
-  readonly readers: Pool;
-  readonly askers: Pool;
-  /** Asks what became of lost transactions. */
-  readonly lost: Pool;
-}
-
 /**
  * Whether a transaction writes, or `asks` over connections that no poll or delivery waits for; `owes` if it also takes the owing lock, under which
- * alone anything may be recorded as owed; `moves` if, with that lock, no other transaction may write.
+ * alone anything may be recorded as owed; `moves` if, with that lock, no other transaction may write; `beats` if it writes no more than a sign of life.
  */
-type Mode = 'asks' | 'reads' | 'writes' | 'owes' | 'moves';
+type Mode = 'asks' | 'reads' | 'writes' | 'owes' | 'moves' | 'beats';
 
 /** What a question has found, and `owe`, which changes it. */
 interface Found<T> {
@@ -63,6 +46,7 @@ export class PostgresAccess {
   readonly #writers: Pool;
   readonly #readers: Pool;
   readonly #askers: Pool;
+  readonly #beats: Pool;
   readonly #before: BeforeStatement;
   readonly #onRetry: (code: string) => void;
   readonly #commits: Commits;
@@ -81,6 +65,7 @@ export class PostgresAccess {
     this.#writers = pools.writers;
     this.#readers = pools.readers;
     this.#askers = pools.askers;
+    this.#beats = pools.beats;
     this.#commits = new Commits(where, pools.lost);
     this.#before = beforeStatement;
     this.#onRetry = onRetry;
@@ -88,25 +73,15 @@ export class PostgresAccess {
 
   /** Prepares the pools. Connects when the first transaction begins. */
   static async open(place: PostgresPlace): Promise<PostgresAccess> {
-    const { url, schema, connections, applicationName } = place;
-    const where = `PostgreSQL at ${hostOf(url)}`;
+    const where = `PostgreSQL at ${hostOf(place.url)}`;
     const sessions = new Sessions(where);
-    const settings = settingsFor(schema);
-    const pool = { address: url, connectMs: CONNECT_MS, applicationName, bigintAsNumber: true };
-    const writing = { ...pool, prepare: sessions.withSettings({ ...settings, ...WRITING }) };
-    const asking = { ...pool, prepare: sessions.withSettings({ ...settings, ...ASKING }) };
-    const pools = {
-      writers: await openPool({ ...writing, connections }),
-      lost: await openPool({ ...writing, connections: 1 }),
-      readers: await openPool({ ...writing, connections: READERS }),
-      askers: await openPool({ ...asking, connections: ASKERS }),
-    };
+    const pools = await openPools(place, sessions);
     return new PostgresAccess(where, pools, sessions, place);
   }
 
   async close(): Promise<void> {
     await withinDeadline(CLOSE_MS, never, async () => {
-      const pools = [this.#writers, this.#readers, this.#askers];
+      const pools = [this.#writers, this.#readers, this.#askers, this.#beats];
       await Promise.all([...pools.map((pool) => pool.end()), this.#commits.close()]);
     }).catch((error) => {
       if (!(error instanceof DeadlinePassed)) throw error;
@@ -210,6 +185,14 @@ export class PostgresAccess {
     return this.#track(() => this.#transaction('moves', work));
   }
 
+  /**
+   * Like `write`, for signs of life and duties: over a connection that nothing else waits for, for at most `deadlineMs`, and without a notice to the
+   * other processes.
+   */
+  beat<T>(deadlineMs: number, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return this.guard(() => this.#transaction('beats', work, deadlineMs));
+  }
+
   /** Returns the result of a write. Clears an earlier failure, because the ledger accepts writes again. */
   async trackRecovery<T>(written: Promise<T>): Promise<T> {
     const result = await written;
@@ -235,11 +218,15 @@ export class PostgresAccess {
     }
   }
 
-  async #transaction<T>(mode: Mode, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async #transaction<T>(
+    mode: Mode,
+    work: (tx: Transaction) => Promise<T>,
+    deadlineMs = DEADLINE_MS,
+  ): Promise<T> {
     let locks = mode;
     for (let tries = 1; ; tries += 1) {
       try {
-        return await withinDeadline(DEADLINE_MS, never, (signal) => this.#once(locks, signal, work));
+        return await withinDeadline(deadlineMs, never, (signal) => this.#once(locks, signal, work));
       } catch (error) {
         if (error instanceof NeedsOwingLock && locks === 'writes') {
           locks = 'owes';
@@ -253,6 +240,7 @@ export class PostgresAccess {
 
   #poolOf(mode: Mode): Pool {
     if (mode === 'asks') return this.#askers;
+    if (mode === 'beats') return this.#beats;
     return mode === 'reads' ? this.#readers : this.#writers;
   }
 
@@ -293,7 +281,7 @@ export class PostgresAccess {
       if (tx.hasWritten) await this.#commits.commit(client, { now: at, onLost: cut, signal });
       else await client.query('COMMIT');
       release(false);
-      if (tx.hasWritten) this.#onWrite();
+      if (tx.hasWritten && mode !== 'beats') this.#onWrite();
       return result;
     } catch (error) {
       // The server rolls back when the connection closes. Report the first failure, not this one.

@@ -4,7 +4,7 @@ import type { PostgresAccess } from '../database/postgres-access.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { recordingSql } from './recording-sql.ts';
 
-const { FENCE, IS_FENCED_BY } = recordingSql;
+const { FENCE, HOLDS_DUTY, IS_FENCED_BY } = recordingSql;
 
 /** What tells a poll from all others. After a failover that lost commits, the ledger issues the numbers of lost polls again, but not their tokens. */
 interface PollKey {
@@ -59,6 +59,20 @@ export class Fence {
     const { id, source, token } = this.#poll;
     return [id, source, token, this.#parts];
   }
+}
+
+/**
+ * Requires that the token is the one under which a process holds the duty to poll the source. Must be called under the lock of the source: a process
+ * that has taken the duty since begins its first poll after this transaction, and thereby ends the poll that this one begins.
+ * @throws LedgerError `fenced`
+ */
+export async function requireDuty(tx: Transaction, source: string, token: string): Promise<void> {
+  if (await tx.first(HOLDS_DUTY, [source, token])) return;
+  throw new LedgerError(
+    'fenced',
+    `No poll of the source ${source} begins in this process, because another process polls the source now.`,
+    'Nothing has to be done.',
+  );
 }
 
 function fenced(poll: PollId): LedgerError {

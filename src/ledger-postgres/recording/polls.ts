@@ -1,7 +1,6 @@
 import type { ListingMarker } from '../../leads/listing-marker.ts';
 import type { PollEnd, PollSummary } from '../../ledger/contract/ledger-polling.ts';
 import type { PollId } from '../../ledger/contract/status-rows.ts';
-import { DAYS_COMPARED, dayOf } from '../../ledger/database/listing-size-days.ts';
 import { IdSet } from '../../ledger/recording/id-set.ts';
 import { type BlockMemory, PollBlocks } from '../../ledger/recording/poll-blocks.ts';
 import { oldBefore } from '../../ledger/rules/recording/listed-content.ts';
@@ -10,7 +9,8 @@ import type { PostgresAccess } from '../database/postgres-access.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { recordClock } from '../delivering/clock-setting.ts';
 import type { ServerClock } from '../delivering/server-clock.ts';
-import { Fence } from './fence.ts';
+import { endPoll } from './ending-polls.ts';
+import { Fence, requireDuty } from './fence.ts';
 import { pollsSql } from './polls-sql.ts';
 import type { FencedPoll, Recording } from './recording.ts';
 import { recordingSql } from './recording-sql.ts';
@@ -18,20 +18,15 @@ import { recordingSql } from './recording-sql.ts';
 const {
   ADD_POLL,
   ADD_SOURCE,
-  CLOSE_POLL,
-  COMPLETE,
-  DELETE_SIZES,
   FAIL_UNFINISHED,
   LAST_POLL,
   LESS_CURRENT,
   LISTED_AFTER,
   LOCK_SOURCE,
   PASS_NUMBERS,
-  RECORD_SIZE,
   RENUMBER,
   SET_ORIGIN,
   SOURCE,
-  STILL_COMPLETE,
   UNLIST,
   VALID_AGAIN,
 } = pollsSql;
@@ -45,6 +40,14 @@ interface RememberedBlocks {
   readonly token: string;
   readonly parts: number;
   readonly status: PollEnd['status'];
+}
+
+interface Beginning {
+  readonly remembered: RememberedBlocks | undefined;
+  /** The highest number of a poll of this process. */
+  readonly lastId: PollId;
+  /** The token of the duty to poll the source, if the process polls by its duties. */
+  readonly duty: string | undefined;
 }
 
 const FIRST_ID = -(2n ** 63n);
@@ -103,14 +106,14 @@ export class Polls {
     return (await this.#access.write((tx) => tx.run(SET_ORIGIN, [source, null, false]))) > 0;
   }
 
-  /** Starts a poll, and ends an unfinished poll of the same source. */
-  async start(source: string): Promise<PollId> {
+  /** Starts a poll, and ends an unfinished poll of the same source. @throws LedgerError `fenced` unless `duty` is the token of the source's duty */
+  async start(source: string, duty?: string): Promise<PollId> {
     for (const poll of this.#open.values()) if (poll.source === source) this.#open.delete(poll.id);
     const remembered = this.#blocks.get(source);
     // If this poll records a part of the listing and then fails, the next poll cannot rely on these blocks.
     this.#blocks.delete(source);
     const poll = await this.#access.trackRecovery(
-      this.#serverClock.inStep((tx) => begin(tx, source, { remembered, lastId: this.#lastId })),
+      this.#serverClock.inStep((tx) => begin(tx, source, { remembered, lastId: this.#lastId, duty })),
     );
     this.#lastId = Math.max(this.#lastId, poll.id);
     this.#open.set(poll.id, poll);
@@ -138,9 +141,7 @@ export class Polls {
     await poll.fence.keep((passFence) =>
       this.#access.owe(async (tx) => {
         await passFence(tx);
-        if (end.status === 'success' && !isSame) await complete(tx, poll, end.mark);
-        else if (end.status === 'success' || end.status === 'unchanged') await confirm(tx, poll, end.mark);
-        await close(tx, poll, end, { status, listed });
+        await endPoll(tx, poll, end, { status, listed });
       }),
     );
     this.#open.delete(id);
@@ -210,16 +211,17 @@ export class Polls {
 
 /**
  * Records a new poll. Forgets the remembered blocks if another poll has begun since, perhaps of another process, or if the ledger was set back:
- * leads may have changed since. `lastId` is the highest number of a poll of this process.
+ * leads may have changed since.
  */
 async function begin(
   tx: Transaction,
   source: string,
-  { remembered, lastId }: { readonly remembered: RememberedBlocks | undefined; readonly lastId: PollId },
+  { remembered, lastId, duty }: Beginning,
 ): Promise<FencedPoll> {
   await recordClock(tx);
   await tx.run(ADD_SOURCE, [source]);
   await tx.rows(LOCK_SOURCE, [source]);
+  if (duty !== undefined) await requireDuty(tx, source, duty);
   const last = await tx.first(LAST_POLL, [source]);
   const isCurrent =
     last?.poll_id === remembered?.poll &&
@@ -258,43 +260,4 @@ async function add(tx: Transaction, source: string, lastId: PollId) {
   if (poll_id > lastId) return { id: poll_id, token };
   await tx.rows(PASS_NUMBERS, [lastId - poll_id]);
   return { id: (await tx.first(RENUMBER, [poll_id]))?.poll_id as PollId, token };
-}
-
-async function complete(tx: Transaction, poll: FencedPoll, mark: ListingMarker | undefined): Promise<void> {
-  const kept = mark === undefined ? null : JSON.stringify(mark);
-  // An empty first listing has recorded nothing, and every lead after it is new.
-  await tx.run(COMPLETE, [poll.source, kept, tx.now, poll.id, poll.seen.size, poll.rejected]);
-  // The previous listing counts for today as well, because it was valid until now.
-  await recordSize(tx, poll.source, Math.max(poll.seen.size, poll.listedBefore));
-}
-
-async function confirm(tx: Transaction, poll: FencedPoll, mark: ListingMarker | undefined): Promise<void> {
-  await tx.run(STILL_COMPLETE, [poll.source, tx.now, mark ? JSON.stringify(mark) : null]);
-  await recordSize(tx, poll.source, poll.listedBefore);
-}
-
-async function recordSize(tx: Transaction, source: string, most: number): Promise<void> {
-  const day = dayOf(tx.now);
-  await tx.run(RECORD_SIZE, [source, day, most]);
-  await tx.run(DELETE_SIZES, [source, day - DAYS_COMPARED]);
-}
-
-async function close(
-  tx: Transaction,
-  poll: FencedPoll,
-  end: PollEnd,
-  { status, listed }: { readonly status: PollEnd['status']; readonly listed: number },
-): Promise<void> {
-  await tx.run(CLOSE_POLL, [
-    poll.id,
-    tx.now,
-    status,
-    listed,
-    poll.new,
-    poll.changed,
-    poll.rejected,
-    'bytes' in end ? end.bytes : 0,
-    end.httpStatus ?? null,
-    'error' in end ? end.error : null,
-  ]);
 }

@@ -39,6 +39,10 @@ const IS_FENCED_BY = statement<{ known: number }>(
   'is-fenced-by-poll',
   `SELECT 1 AS known FROM _polls p WHERE ${IS_POLL}`,
 );
+const HOLDS_DUTY = statement<{ known: number }>(
+  'holds-duty-of-source',
+  `SELECT 1 AS known FROM _duty_leases WHERE duty = 'poll:' || $1::text AND token = $2 AND holder IS NOT NULL`,
+);
 
 const LEADS = statement<LeadRow>(
   'leads',
@@ -149,6 +153,7 @@ const RESOLVE = statement(
 /** The statements of recording a listing. */
 export const recordingSql = {
   FENCE,
+  HOLDS_DUTY,
   IS_FENCED_BY,
   LEADS,
   REJECTED,

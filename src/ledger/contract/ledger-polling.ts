@@ -34,8 +34,13 @@ export interface LedgerPolling {
   listingMark(source: string): Promise<ListingMarker | undefined>;
   /** Returns when the source last returned a complete listing, or confirmed that its listing is unchanged; undefined if never. */
   lastCompleteAt(source: string): Promise<Date | undefined>;
-  /** Starts a poll. Records an earlier poll of the same source as failed if it never finished. */
-  startPoll(source: string): Promise<PollId>;
+  /**
+   * Starts a poll. Records an earlier poll of the same source as failed if it never finished; in a ledger on a server, that poll then records nothing
+   * more, in whichever process it runs.
+   * @param duty the token under which this process holds the duty to poll the source, where processes of several machines share the ledger
+   * @throws LedgerError `fenced` if the duty has another token by now
+   */
+  startPoll(source: string, duty?: string): Promise<PollId>;
   /**
    * Begins blocks of the listing up to the first one that the last complete listing did not contain, and returns how many it began. All of
    * their elements count as seen in this poll. The caller passes the next block to `unknownElements` or `record`. Writes nothing.

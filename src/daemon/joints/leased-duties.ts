@@ -1,0 +1,199 @@
+import type { Beat, DutyWork, Found, Machines, OwnLife } from '../../ledger/contract/machines.ts';
+import { dutiesToTake, isBetterElsewhere } from '../../ledger/rules/machines/choose-duties.ts';
+import { type LeaseTimes, leaseTimes } from '../../ledger/rules/machines/lease-times.ts';
+import { ObservedDuties } from '../../ledger/rules/machines/observed-duties.ts';
+import type { Clock } from '../../platform/time/clock.ts';
+import { Stopwatch } from '../../platform/time/stopwatch.ts';
+import { HeldLease } from './held-lease.ts';
+
+/** For how long a process stands behind the others after it has reported that a duty works badly in it, in ms. */
+const RELUCTANT_MS = 300_000;
+
+/** What the duties of a process work with. */
+interface LeasedDutiesParts {
+  readonly machines: Machines;
+  readonly clock: Clock;
+  readonly own: Pick<OwnLife, 'machine' | 'role'>;
+  readonly leaseMs: number;
+  /** Called when a beat fails. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/**
+ * The duties of a process that shares its ledger with processes of other machines. Each beat renews the leases of the duties that it holds and takes free
+ * ones. The process trusts a lease only for a part of its time, reckoned from before the beat was sent: an answer that comes late never makes it
+ * believe in a lease that the ledger has given away.
+ */
+export class LeasedDuties {
+  readonly #parts: LeasedDutiesParts;
+  readonly #times: LeaseTimes;
+  readonly #observed = new ObservedDuties();
+  /** The number of works of each duty. */
+  readonly #wanted = new Map<string, number>();
+  readonly #held = new Map<string, HeldLease>();
+  /** Until when this process stands behind the others, by its monotonic clock. */
+  readonly #reluctantUntilMs = new Map<string, number>();
+  #changed = Promise.withResolvers<void>();
+  #wake = new AbortController();
+
+  constructor(parts: LeasedDutiesParts) {
+    this.#parts = parts;
+    this.#times = leaseTimes(parts.leaseMs);
+  }
+
+  /**
+   * Runs `work` whenever this process holds the duty, until `work` returns while the duty is held and not retiring, or until `signal` aborts. Several
+   * works may have the same duty. Ignores an error that `work` throws after its signal aborted. @throws any other error of `work`
+   */
+  async whileHeld(duty: string, work: DutyWork, signal: AbortSignal): Promise<void> {
+    this.#want(duty, 1);
+    try {
+      for (;;) {
+        const held = await this.#nextHeld(duty, signal);
+        if (!held || (await this.#run(held, work, signal))) return;
+      }
+    } finally {
+      this.#want(duty, -1);
+    }
+  }
+
+  /** Sends beats until `signal` aborts, which must also be the signal of every work. Then waits for the works, and gives up all duties. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, machines, onFailure } = this.#parts;
+    while (!signal.aborted) {
+      this.#wake = new AbortController();
+      const sinceSent = new Stopwatch(clock);
+      await this.#beat(sinceSent);
+      await this.#pause(this.#times.beatMs - sinceSent.elapsedMs(), signal);
+    }
+    while ([...this.#held.values()].some(({ running }) => running > 0)) await this.#changed.promise;
+    await machines.leave().catch(onFailure);
+    for (const held of this.#held.values()) held.lose();
+  }
+
+  async #pause(ms: number, signal: AbortSignal): Promise<void> {
+    const { signal: wake } = this.#wake;
+    const end = () => this.#wake.abort();
+    signal.addEventListener('abort', end, { once: true });
+    if (signal.aborted) end();
+    await this.#parts.clock.sleep(ms, wake);
+    signal.removeEventListener('abort', end);
+  }
+
+  async #beat(sinceSent: Stopwatch): Promise<void> {
+    const { clock, machines, onFailure } = this.#parts;
+    const answered = new AbortController();
+    try {
+      const beat = await Promise.race([
+        machines.beat(this.#ownLife(), (found) => this.#choose(found)),
+        // The answer to a beat that is given up here is ignored: the next beat shows what came of it.
+        clock.sleep(this.#times.beatMs, answered.signal),
+      ]);
+      if (beat) this.#apply(beat, sinceSent);
+    } catch (error) {
+      onFailure(error);
+    } finally {
+      answered.abort();
+    }
+  }
+
+  #ownLife(): OwnLife {
+    const nowMs = this.#parts.clock.monotonicMs();
+    for (const [duty, untilMs] of this.#reluctantUntilMs)
+      if (untilMs <= nowMs) this.#reluctantUntilMs.delete(duty);
+    const wants = [...this.#wanted.keys()].filter((duty) => !isGivenUp(this.#held.get(duty)));
+    return { ...this.#parts.own, wants: wants.sort(), reluctant: [...this.#reluctantUntilMs.keys()] };
+  }
+
+  #choose(found: Found): readonly string[] {
+    const { machines, clock } = this.#parts;
+    const { holder } = machines;
+    const nowMs = clock.monotonicMs();
+    const wants = found.processes.find((process) => process.holder === holder)?.wants ?? [];
+    const unchangedMs = (duty: Found['duties'][number]) => this.#observed.unchangedMs(duty, nowMs);
+    return dutiesToTake(found, { holder, wants, unchangedMs }, this.#times);
+  }
+
+  #apply(beat: Beat, sinceSent: Stopwatch): void {
+    const { clock, machines } = this.#parts;
+    this.#observed.see(beat.duties, clock.monotonicMs());
+    const tokens = new Map(beat.held.map(({ duty, token }) => [duty, token]));
+    for (const [duty, held] of this.#held) if (tokens.get(duty) !== held.token) this.#lose(duty, held);
+    for (const [duty, token] of tokens) {
+      const held = this.#held.get(duty);
+      if (held && !held.lost.aborted) held.renew(sinceSent);
+      else this.#hold(duty, token, sinceSent);
+    }
+    for (const duty of beat.duties)
+      if (isBetterElsewhere(duty, beat, machines.holder, this.#times)) this.#held.get(duty.duty)?.retire();
+    this.#tell();
+  }
+
+  #hold(duty: string, token: string, sinceSent: Stopwatch): void {
+    const { clock } = this.#parts;
+    const preferOthers = () => {
+      this.#reluctantUntilMs.set(duty, clock.monotonicMs() + RELUCTANT_MS);
+    };
+    const held = new HeldLease(token, sinceSent, this.#times.trustedMs, preferOthers);
+    this.#held.set(duty, held);
+    void held.expire(clock).then(() => this.#tell());
+  }
+
+  #lose(duty: string, held: HeldLease): void {
+    held.lose();
+    this.#held.delete(duty);
+  }
+
+  /** Runs a work under a lease. Returns whether the work is done: it returned by itself, or `signal` aborted. */
+  async #run(held: HeldLease, work: DutyWork, signal: AbortSignal): Promise<boolean> {
+    const either = new AbortController();
+    const end = () => either.abort();
+    for (const one of [signal, held.lost]) one.addEventListener('abort', end, { once: true });
+    if (signal.aborted || held.lost.aborted) end();
+    held.running += 1;
+    try {
+      await work(held, either.signal);
+    } catch (error) {
+      if (!either.signal.aborted) throw error;
+    } finally {
+      held.running -= 1;
+      for (const one of [signal, held.lost]) one.removeEventListener('abort', end);
+      if (isGivenUp(held)) this.#wake.abort();
+      this.#tell();
+    }
+    return signal.aborted || !(held.lost.aborted || held.retiring.aborted);
+  }
+
+  /** Returns the lease of a duty once this process holds it; undefined if `signal` aborts first. */
+  async #nextHeld(duty: string, signal: AbortSignal): Promise<HeldLease | undefined> {
+    const tell = () => this.#tell();
+    signal.addEventListener('abort', tell, { once: true });
+    try {
+      while (!signal.aborted) {
+        const held = this.#held.get(duty);
+        if (held?.isTrusted() && !held.retiring.aborted) return held;
+        await this.#changed.promise;
+      }
+      return undefined;
+    } finally {
+      signal.removeEventListener('abort', tell);
+    }
+  }
+
+  #want(duty: string, more: 1 | -1): void {
+    const works = (this.#wanted.get(duty) ?? 0) + more;
+    if (works > 0) this.#wanted.set(duty, works);
+    else this.#wanted.delete(duty);
+    if (works === 0 || (works === 1 && more === 1)) this.#wake.abort();
+  }
+
+  #tell(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}
+
+/** Whether a lease is to be given up with the next beat, because every work has come to a quiet place. */
+function isGivenUp(held: HeldLease | undefined): boolean {
+  return held?.retiring.aborted === true && held.running === 0;
+}

@@ -1,0 +1,71 @@
+import { statement } from '../database/statement.ts';
+
+const SHOW_LIFE = statement(
+  'show-life',
+  `INSERT INTO _processes (holder, machine, role, wants, reluctant, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, $6, $6)
+   ON CONFLICT (holder) DO UPDATE SET machine = $2, role = $3, wants = $4, reluctant = $5, seen_at = $6`,
+);
+
+/**
+ * Renews the leases of the duties that a process holds and wants, and gives up its others. Skips those that are locked: another process is taking
+ * them, because their leases have ended.
+ */
+const KEEP = statement<{ duty: string; token: string; holder: string | null }>(
+  'keep-duties',
+  `UPDATE _duty_leases SET holder = CASE WHEN duty = ANY ($2::text[]) THEN holder END, renewals = renewals + 1,
+     held_until = CASE WHEN duty = ANY ($2::text[]) THEN $4::bigint ELSE $3::bigint END
+   WHERE duty = ANY (ARRAY(SELECT d.duty FROM _duty_leases d WHERE d.holder = $1 FOR UPDATE SKIP LOCKED))
+   RETURNING duty, token, holder`,
+);
+
+const PROCESSES = statement<{
+  holder: string;
+  machine: string;
+  role: string;
+  wants: string;
+  reluctant: string;
+  seen_at: number;
+}>('processes', 'SELECT holder, machine, role, wants, reluctant, seen_at FROM _processes');
+
+const DUTIES = statement<{
+  duty: string;
+  holder: string | null;
+  token: string;
+  renewals: number;
+  since: number;
+  held_until: number;
+}>('duties', 'SELECT duty, holder, token, renewals, since, held_until FROM _duty_leases');
+
+/** Takes duties, unless they have changed since they were read, or another process takes or renews them at the same time. */
+const TAKE = statement<{ duty: string; token: string }>(
+  'take-duties',
+  `UPDATE _duty_leases SET holder = $1, token = gen_random_uuid()::text, renewals = 0, since = $2, held_until = $3
+   WHERE duty = ANY (ARRAY(SELECT d.duty FROM unnest($4::text[], $5::text[], $6::bigint[]) AS g (duty, token, renewals)
+     JOIN _duty_leases d ON d.duty = g.duty AND d.token = g.token AND d.renewals = g.renewals FOR UPDATE OF d SKIP LOCKED))
+   RETURNING duty, token`,
+);
+
+const ADD_DUTIES = statement(
+  'add-duties',
+  `INSERT INTO _duty_leases (duty, token, since, held_until) SELECT g.duty, '', $2, $2 FROM unnest($1::text[]) AS g (duty) ORDER BY g.duty
+   ON CONFLICT DO NOTHING`,
+);
+
+const FORGET_PROCESSES = statement(
+  'forget-processes',
+  `DELETE FROM _processes WHERE holder = ANY (ARRAY(SELECT p.holder FROM _processes p WHERE p.seen_at < $1 FOR UPDATE SKIP LOCKED))`,
+);
+
+const LEAVE = statement('leave', 'DELETE FROM _processes WHERE holder = $1');
+
+/** The statements of processes and duties. */
+export const machinesSql = {
+  SHOW_LIFE,
+  KEEP,
+  PROCESSES,
+  DUTIES,
+  TAKE,
+  ADD_DUTIES,
+  FORGET_PROCESSES,
+  LEAVE,
+};

@@ -1,0 +1,81 @@
+/** What a process says of itself with each beat. */
+export interface OwnLife {
+  /** The name of its machine. */
+  readonly machine: string;
+  /** What it was started as, such as `run`. */
+  readonly role: string;
+  /** The duties that it would take, and keeps if it holds them. It gives up all others that it holds. */
+  readonly wants: readonly string[];
+  /** Those of the duties for which it stands behind the other processes. */
+  readonly reluctant: readonly string[];
+}
+
+/** A process that works on the ledger. */
+export interface KnownProcess extends OwnLife {
+  /** The name under which it holds leases; drawn at each start. */
+  readonly holder: string;
+  /** How long ago its last beat was, in ms by the ledger's clock. Negative if that clock was set back. */
+  readonly seenMsAgo: number;
+}
+
+/** A duty in the ledger, and who holds it. */
+export interface KnownDuty {
+  readonly duty: string;
+  /** The process that holds it, or held it until its lease ended; undefined if it was given up. */
+  readonly holder: string | undefined;
+  /** Drawn when the duty was taken. */
+  readonly token: string;
+  /** Counts how often the holder has renewed its lease. */
+  readonly renewals: number;
+  /** How long ago the duty was taken, in ms by the ledger's clock. */
+  readonly heldForMs: number;
+  /** How long the lease lasts, in ms by the ledger's clock. Negative if it has ended, or since the duty was given up. */
+  readonly leftMs: number;
+}
+
+/** The processes and the duties as one beat found them. */
+export interface Found {
+  readonly processes: readonly KnownProcess[];
+  readonly duties: readonly KnownDuty[];
+}
+
+/** A duty that this process holds, and the token under which it does. */
+export interface HeldToken {
+  readonly duty: string;
+  readonly token: string;
+}
+
+/** The answer to a beat. */
+export interface Beat extends Found {
+  /** The duties whose leases this beat has renewed or begun. */
+  readonly held: readonly HeldToken[];
+}
+
+/** The processes that work on one ledger, and the duties among them, for one of these processes. */
+export interface Machines {
+  /** The name of this process. Never used again after `leave`. */
+  readonly holder: string;
+  /**
+   * Writes a sign of life, renews the leases of the duties that this process holds, gives up those that it no longer wants, and takes those that
+   * `choose` returns, in one transaction. `choose` returns duties by name; it may be called several times, so it must have no effects. A duty that
+   * another process takes or renews at the same time is left to that process.
+   */
+  beat(own: OwnLife, choose: (found: Found) => readonly string[]): Promise<Beat>;
+  /** Gives up every duty, and removes this process from the others. */
+  leave(): Promise<void>;
+}
+
+/** A duty that this process holds. */
+export interface HeldDuty {
+  /** Drawn when the duty was taken. The ledger refuses a poll that begins under a token which is no longer the one of the duty. */
+  readonly token: string;
+  /** Whether no other process can hold the duty yet, by the clocks of this machine. True only while the signal of the work has not aborted. */
+  isTrusted(): boolean;
+  /** Aborts when the work should return at the next place where nothing is in progress, so that another process can take the duty. */
+  readonly retiring: AbortSignal;
+  /** Reports that this duty works badly in this process. For five minutes, other processes come before it. */
+  preferOthers(): void;
+}
+
+/** The work of one duty. Its signal aborts when the duty is lost. */
+export type DutyWork = (held: HeldDuty, signal: AbortSignal) => Promise<void>;
