@@ -1,6 +1,7 @@
 import { adminSafeguards } from './admin-safeguards.ts';
 import { crmSafeguards } from './crm-safeguards.ts';
 import { deliverySafeguards } from './delivery-safeguards.ts';
+import { dutySafeguards } from './duty-safeguards.ts';
 import { ledgerSafeguards } from './ledger-safeguards.ts';
 import { operatingSafeguards } from './operating-safeguards.ts';
 import { processSafeguards } from './process-safeguards.ts';
@@ -14,6 +15,7 @@ import { storeSafeguards } from './store-safeguards.ts';
 export const safeguards: readonly Safeguard[] = [
   ...readingSafeguards,
   ...ledgerSafeguards,
+  ...dutySafeguards,
   ...deliverySafeguards,
   ...crmSafeguards,
   ...processSafeguards,

@@ -1,7 +1,7 @@
 import type { Pool } from 'pg';
 import { openPool } from '../../postgres/open-pool.ts';
 import type { Sessions } from './sessions.ts';
-import { ASKING, BEATING, type Settings, settingsFor, WRITING } from './settings.ts';
+import { ASKING, type Settings, settingsFor, WRITING } from './settings.ts';
 
 /** Where a ledger in PostgreSQL is, and how many connections to it this process may use. */
 export interface ConnectionPlace {
@@ -45,7 +45,7 @@ export async function openPools(place: ConnectionPlace, sessions: Sessions): Pro
     writers: await open(WRITING, connections),
     readers: await open(WRITING, READERS),
     askers: await open(ASKING, ASKERS),
-    beats: await open(BEATING, 1),
+    beats: await open(WRITING, 1),
     lost: await open(WRITING, 1),
   };
 }

@@ -35,18 +35,6 @@ export const WRITING = {
   enable_mergejoin: 'off',
 };
 
-/**
- * Settings of connections for beats. A beat that was given up keeps the row of its process locked until the server ends its transaction, and the next
- * beat waits for that row.
- */
-export const BEATING = {
-  ...WRITING,
-  statement_timeout: '2500',
-  lock_timeout: '2500',
-  transaction_timeout: '5000',
-  idle_in_transaction_session_timeout: '1000',
-};
-
 /** Settings of connections for questions: plans depend on which filters are given. */
 export const ASKING = { ...WRITING, plan_cache_mode: 'force_custom_plan' };
 

@@ -1,5 +1,11 @@
 import { statement } from '../database/statement.ts';
 
+/** Lets the server end the transaction of a process that stands still, whose locks the next beat of this process would wait for. */
+const LIMIT = statement(
+  'limit-beat',
+  `SELECT set_config('idle_in_transaction_session_timeout', $1, true), set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true)`,
+);
+
 const SHOW_LIFE = statement(
   'show-life',
   `INSERT INTO _processes (holder, machine, role, wants, reluctant, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, $6, $6)
@@ -60,6 +66,7 @@ const LEAVE = statement('leave', 'DELETE FROM _processes WHERE holder = $1');
 
 /** The statements of processes and duties. */
 export const machinesSql = {
+  LIMIT,
   SHOW_LIFE,
   KEEP,
   PROCESSES,

@@ -5,7 +5,7 @@ import { texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { machinesSql } from './machines-sql.ts';
 
-const { ADD_DUTIES, DUTIES, FORGET_PROCESSES, KEEP, LEAVE, PROCESSES, SHOW_LIFE, TAKE } = machinesSql;
+const { ADD_DUTIES, DUTIES, FORGET_PROCESSES, KEEP, LEAVE, LIMIT, PROCESSES, SHOW_LIFE, TAKE } = machinesSql;
 
 /** Time after which a dead process is forgotten, in ms. Every lease that it held has ended long before. */
 const FORGOTTEN_MS = 86_400_000;
@@ -48,6 +48,7 @@ export class PostgresMachines implements Machines {
     const { holder } = this;
     const { machine, role, wants, reluctant } = own;
     const until = tx.now + this.#leaseMs;
+    await tx.rows(LIMIT, [String(Math.ceil(this.#beatMs / 2))]);
     await tx.run(SHOW_LIFE, [
       holder,
       machine,
