@@ -1,11 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import { DUTY_LEASE_MS } from '../../../src/ledger/rules/machines/lease-times.ts';
 import { HeldClock } from '../../support/time/held-clock.ts';
 import { Chance } from '../chance.ts';
 import { Violation } from '../judging/violation.ts';
 import { DutyTable } from './duty-table.ts';
 import { Machine } from './machine.ts';
 
-export const LEASE_MS = 10_000;
+export const LEASE_MS = DUTY_LEASE_MS;
 export const BEAT_MS = LEASE_MS / 4;
 export const DUTIES = ['poll:main', 'poll:other', 'upkeep'];
 /** The longest that a message takes while the network is whole, in ms. */
