@@ -111,3 +111,15 @@ it('a machine that comes gets its share after ten minutes, and nothing moves fro
   expect(on.table.moves).toBe(moves);
   on.close();
 });
+
+it('the duties of a machine that dies while the clock of the server is set back are held again within two leases', async () => {
+  const on = new Several(5);
+  const machines = [on.start(), on.start(), on.start()];
+  await on.pass(MINUTE);
+  const killed = machines.find((machine) => machine.trusts('poll:main'));
+  killed?.life.die();
+  on.table.setAhead(-60 * MINUTE);
+  await on.pass(2 * LEASE_MS);
+  for (const duty of DUTIES) expect([duty, on.trusting(duty).length]).toEqual([duty, 1]);
+  on.close();
+});
