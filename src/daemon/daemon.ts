@@ -114,7 +114,7 @@ export class Daemon {
     this.#stopWhenLost();
     if (role.kind !== 'worker') this.#startWatching();
     if (role.kind === 'run') this.#startUnattended();
-    this.#loops.start('watching the ledger file', (signal) => this.#watchFile(signal));
+    this.#loops.start('watching for a replaced ledger', (signal) => this.#watchFile(signal));
     this.#loops.start('watching the program', (signal) =>
       watchProgram(this.#parts.clock, this.#emit, signal),
     );

@@ -21,6 +21,7 @@ const PARSERS: Readonly<Record<number, (text: string) => Cell>> = {
   23: BigInt, // integer
   700: Number, // real
   701: Number, // double precision
+  1700: (text) => (/^-?\d+$/.test(text) ? BigInt(text) : Number(text)), // numeric: sums and averages are numbers, as in SQLite
 };
 
 /**

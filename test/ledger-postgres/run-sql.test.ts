@@ -50,6 +50,8 @@ it('a query that a person typed returns every row, with exact integers and value
   expect((await run(sql, { text: "it's" })).rows).toEqual([
     ["it's", ':text', 1.5, 1n, null, '2026-01-02 03:04:05+00'],
   ]);
+  const sums = 'SELECT sum(n), avg(m) FROM (VALUES (9223372036854775807, 2), (2::bigint, 3)) AS v (n, m)';
+  expect((await run(sums)).rows).toEqual([[9_223_372_036_854_775_809n, 2.5]]);
   expect((await run('EXPLAIN SELECT 1')).rows).toHaveLength(1);
   expect((await run('SELECT id FROM _leads WHERE id < 0')).columns).toEqual(['id']);
 });
