@@ -33,6 +33,13 @@ const EXPORT_NICENESS = 5;
 /** Maximum time for closing everything after the grace period for attempts, in ms. */
 const CLOSING_MS = 3_000;
 
+/** Why leadsync cannot continue, and how long attempts in progress may take to end, in ms. */
+export interface DaemonFailure {
+  readonly reason: string;
+  /** 0 if their outcomes cannot be recorded. */
+  readonly graceMs: number;
+}
+
 /** A running leadsync. Starts its parts in order and stops them in reverse order. */
 export class Daemon {
   readonly #parts: Parts;
@@ -41,7 +48,7 @@ export class Daemon {
   readonly #installation: Installation;
   readonly #reloader: Reloader;
   readonly #started = Promise.withResolvers<void>();
-  readonly #failed = Promise.withResolvers<string>();
+  readonly #failed = Promise.withResolvers<DaemonFailure>();
   readonly #exportsUnderway = new Set<string>();
 
   private constructor(
@@ -134,8 +141,8 @@ export class Daemon {
     return this.#parts.current.config;
   }
 
-  /** Resolves with the reason if leadsync cannot continue. The caller must then stop this daemon; only a restart helps. */
-  get failed(): Promise<string> {
+  /** Resolves if leadsync cannot continue. The caller must then stop this daemon; only a restart helps. */
+  get failed(): Promise<DaemonFailure> {
     return this.#failed.promise;
   }
 
@@ -218,15 +225,25 @@ export class Daemon {
     const { ledgerLost } = this.#parts;
     void ledgerLost?.then((by) => {
       this.#emit({ type: 'ledger-taken-over', where: ledgerPlaceOf(this.config).where, by });
-      this.#failed.resolve('another leadsync took the ledger over');
+      // The leases of this process's batches are still its own.
+      const { gracePeriodMs: graceMs } = this.config;
+      this.#failed.resolve({ reason: 'another leadsync took the ledger over', graceMs });
     });
   }
 
   async #watchFile(signal: AbortSignal): Promise<void> {
-    if (!(await ledgerReplaced(this.#parts, signal))) return;
+    try {
+      if (!(await ledgerReplaced(this.#parts, signal))) return;
+    } catch (error) {
+      if (!(error instanceof LedgerError && error.code === 'newer')) throw error;
+      const { message: reason, hint } = error;
+      this.#emit({ type: 'ledger-failed', operation: 'watching for a replaced ledger', reason, hint });
+      this.#failed.resolve({ reason: 'a newer leadsync has upgraded the ledger', graceMs: 0 });
+      return;
+    }
     const { where, whenReplaced: hint } = ledgerPlaceOf(this.config);
     this.#emit({ type: 'ledger-replaced', dataDir: this.config.dataDir, where, hint });
-    this.#failed.resolve('the ledger was replaced');
+    this.#failed.resolve({ reason: 'the ledger was replaced', graceMs: 0 });
   }
 
   /** Polls all sources once, concurrently. Returns the failures. */

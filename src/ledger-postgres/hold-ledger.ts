@@ -42,8 +42,8 @@ function keep(access: PostgresAccess, self: LedgerHolder, clock: Clock): HeldLed
     while (!stopping.signal.aborted) {
       await clock.sleep(BEAT_MS, stopping.signal);
       if (stopping.signal.aborted) return;
-      // An error means that the server does not answer, which every call to the ledger reports.
-      const other = await access.write((tx) => takeLedger(tx, self)).catch(() => undefined);
+      // An error means that the server does not answer, which every call to the ledger reports. A beat that hangs must end before the lease does.
+      const other = await access.beat(BEAT_MS, (tx) => takeLedger(tx, self)).catch(() => undefined);
       if (other !== undefined) return lost.resolve(other);
     }
   };

@@ -15,6 +15,8 @@ export interface PoolOptions {
   readonly bigintAsNumber?: boolean | undefined;
 }
 
+/** How long a connection is silent before it is checked, in ms. By default, Linux waits two hours until it notices a server that is gone. */
+const KEEP_ALIVE_MS = 10_000;
 /** The type `bigint`, by its OID in pg_type. */
 const BIGINT = 20;
 
@@ -28,6 +30,7 @@ export async function openPool(options: PoolOptions): Promise<Pool> {
     connectionTimeoutMillis: connectMs,
     application_name: applicationName,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     ...(prepare && { onConnect: prepare }),
     ...(bigintAsNumber && {
       types: {

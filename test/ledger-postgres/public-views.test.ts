@@ -117,7 +117,7 @@ it('a lead with a number that jsonb refuses has the number as a string, and hide
   const raw = aListedLead({
     id: 2,
     service_question_answers: [{ question: 'q', slug: 's', answer: 'KEPT' }],
-  }).raw.replace('"KEPT"', '{"x":[-1.5e999999,1e5,"2e999999"]}');
+  }).raw.replace('"KEPT"', `{"x":[-1.5e999999,1e5,"2e999999",0.${'1'.repeat(17_000)}]}`);
   await on.list([1, listedAs(2n, raw)]);
   const rows = await store.query<{
     id: bigint;
@@ -129,7 +129,7 @@ it('a lead with a number that jsonb refuses has the number as a string, and hide
   );
   expect(rows.map(({ replaced }) => replaced)).toEqual([false, true]);
   expect(rows[1]).toMatchObject({
-    answers: { s: { x: ['-1.5e999999', 100_000, '2e999999'] } },
+    answers: { s: { x: ['-1.5e999999', 100_000, '2e999999', `0.${'1'.repeat(17_000)}`] } },
     original: raw,
   });
 });

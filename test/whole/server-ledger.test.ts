@@ -112,6 +112,31 @@ test('a leadsync that was frozen while another one took the ledger over stops, a
   expect(await scene.store.contradictions()).toEqual([]);
 });
 
+test.each([
+  ['in-process', ['run']],
+  ['bullmq', ['worker']],
+] as const)(
+  'a leadsync whose ledger a newer one has upgraded stops and says so (%s, %s)',
+  async (carrier, args) => {
+    const scene = await aServerScene(carrier, { stub: { leads: 3 } });
+    const daemon = await scene.start(carrier === 'bullmq' ? { args: ['run', '--no-deliver'] } : {});
+    const older = carrier === 'bullmq' ? startLeadsync([...args, '-c', scene.configFile]) : daemon;
+    onTestFinished(() => void older.process.kill('SIGKILL'));
+    await until('all are delivered', () => scene.complete(), ON_TIME_MS);
+    await scene.store.query('UPDATE _ledger SET shape = shape + 1');
+    expect(await older.exited).toEqual({ code: 1, signal: null });
+    expect(older.log).toContainEqual(
+      expect.objectContaining({
+        event: 'ledger-failed',
+        reason: expect.stringContaining('was written by a newer leadsync'),
+      }),
+    );
+    expect(older.log).toContainEqual(
+      expect.objectContaining({ event: 'stopping', signal: 'a newer leadsync has upgraded the ledger' }),
+    );
+  },
+);
+
 test('a worker delivers beside the leadsync that holds the ledger', async () => {
   const scene = await aServerScene('bullmq', { stub: { leads: 50 } });
   const daemon = await scene.start({ args: ['run', '--no-deliver'] });

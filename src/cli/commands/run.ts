@@ -56,7 +56,7 @@ export async function untilStopped(options: DaemonOptions): Promise<number> {
   const failure = await Promise.race([asked, daemon.failed]);
   isStopping = true;
   if (failure === undefined) await daemon.stop(String(stop.signal.reason), daemon.config.gracePeriodMs);
-  else await daemon.stop(failure, 0);
+  else await daemon.stop(failure.reason, failure.graceMs);
   return failure === undefined ? ExitCode.done : ExitCode.notDone;
 }
 
