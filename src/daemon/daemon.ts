@@ -19,11 +19,12 @@ import { computeClientKeys, computeMissingClientKeys } from './upkeep/key-client
 import { inspectLedger, recordProgress, tidyLedger } from './upkeep/maintain-ledger-file.ts';
 import { releaseMemory } from './upkeep/release-memory.ts';
 import { retain } from './upkeep/retain.ts';
+import { type DaemonFailure, ledgerReplaced, ledgerTakenOver } from './watching/ledger-lost.ts';
 import { sendHeartbeats } from './watching/send-heartbeats.ts';
 import { watchAlerts } from './watching/watch-alerts.ts';
 import { watchClock } from './watching/watch-clock.ts';
 import { stampOf, watchConfig } from './watching/watch-config.ts';
-import { ledgerReplaced, watchExternalWrites, watchProcesses } from './watching/watch-ledger.ts';
+import { watchExternalWrites, watchProcesses } from './watching/watch-ledger.ts';
 import { watchProgram } from './watching/watch-program.ts';
 
 /** How long `sync` waits for an unavailable carrier, in ms. */
@@ -32,13 +33,6 @@ const CARRIER_PATIENCE_MS = 10_000;
 const EXPORT_NICENESS = 5;
 /** Maximum time for closing everything after the grace period for attempts, in ms. */
 const CLOSING_MS = 3_000;
-
-/** Why leadsync cannot continue, and how long attempts in progress may take to end, in ms. */
-export interface DaemonFailure {
-  readonly reason: string;
-  /** 0 if their outcomes cannot be recorded. */
-  readonly graceMs: number;
-}
 
 /** A running leadsync. Starts its parts in order and stops them in reverse order. */
 export class Daemon {
@@ -118,10 +112,13 @@ export class Daemon {
     }
     await this.#installation.start();
     this.#started.resolve();
-    this.#stopWhenLost();
+    void ledgerTakenOver(this.#parts).then((failure) => this.#failed.resolve(failure));
     if (role.kind !== 'worker') this.#startWatching();
     if (role.kind === 'run') this.#startUnattended();
-    this.#loops.start('watching for a replaced ledger', (signal) => this.#watchFile(signal));
+    this.#loops.start('watching for a replaced ledger', async (signal) => {
+      const failure = await ledgerReplaced(this.#parts, signal);
+      if (failure) this.#failed.resolve(failure);
+    });
     this.#loops.start('watching the program', (signal) =>
       watchProgram(this.#parts.clock, this.#emit, signal),
     );
@@ -219,31 +216,6 @@ export class Daemon {
 
   get #emit() {
     return this.#parts.telemetry.emit;
-  }
-
-  #stopWhenLost(): void {
-    const { ledgerLost } = this.#parts;
-    void ledgerLost?.then((by) => {
-      this.#emit({ type: 'ledger-taken-over', where: ledgerPlaceOf(this.config).where, by });
-      // The leases of this process's batches are still its own.
-      const { gracePeriodMs: graceMs } = this.config;
-      this.#failed.resolve({ reason: 'another leadsync took the ledger over', graceMs });
-    });
-  }
-
-  async #watchFile(signal: AbortSignal): Promise<void> {
-    try {
-      if (!(await ledgerReplaced(this.#parts, signal))) return;
-    } catch (error) {
-      if (!(error instanceof LedgerError && error.code === 'newer')) throw error;
-      const { message: reason, hint } = error;
-      this.#emit({ type: 'ledger-failed', operation: 'watching for a replaced ledger', reason, hint });
-      this.#failed.resolve({ reason: 'a newer leadsync has upgraded the ledger', graceMs: 0 });
-      return;
-    }
-    const { where, whenReplaced: hint } = ledgerPlaceOf(this.config);
-    this.#emit({ type: 'ledger-replaced', dataDir: this.config.dataDir, where, hint });
-    this.#failed.resolve({ reason: 'the ledger was replaced', graceMs: 0 });
   }
 
   /** Polls all sources once, concurrently. Returns the failures. */

@@ -7,6 +7,8 @@ import { giveLedgerUp, heldError, holderOf, type LedgerHolder, takeLedger } from
 
 /** Interval at which the holder shows that it is alive, in ms. */
 const BEAT_MS = 5_000;
+/** Maximum time for each of the two steps of taking the ledger, in ms. */
+const START_MS = 40_000;
 /** Maximum time to give the ledger up at a stop, in ms. If it passes, the lease ends by itself. */
 const RELEASE_MS = 1_000;
 const never = new AbortController().signal;
@@ -23,9 +25,9 @@ export async function holdLedger(
 ): Promise<HeldLedger> {
   const access = await PostgresAccess.open({ ...place, connections: 1 });
   try {
-    const last = await access.write(holderOf);
+    const last = await access.beat(START_MS, holderOf);
     const dead = last !== undefined && (await isDead(last)) ? last : undefined;
-    const other = await access.write((tx) => takeLedger(tx, self, dead));
+    const other = await access.beat(START_MS, (tx) => takeLedger(tx, self, dead));
     if (other !== undefined) throw heldError(access.where, place.schema, other);
     return keep(access, self, clock);
   } catch (error) {
@@ -52,7 +54,7 @@ function keep(access: PostgresAccess, self: LedgerHolder, clock: Clock): HeldLed
     stopping.abort();
     await withinDeadline(RELEASE_MS, never, async () => {
       await beating;
-      await access.write((tx) => giveLedgerUp(tx, self.holder));
+      await access.beat(RELEASE_MS, (tx) => giveLedgerUp(tx, self.holder));
     }).catch(unlessPassing);
     await access.close();
   };

@@ -6,8 +6,6 @@ import type { Parts } from '../start/compose.ts';
 const MIN_CHECK_INTERVAL_MS = 100;
 /** Maximum time between two such checks, in case the system reports no write, in ms. */
 const MAX_CHECK_INTERVAL_MS = 2_000;
-/** Interval for checking that the ledger's files are still those that were opened, in ms. */
-const CHECK_FILES_MS = 1_000;
 /** Interval for checking for dead processes, in ms. */
 const CHECK_PROCESSES_MS = 2_000;
 
@@ -35,13 +33,4 @@ export async function watchProcesses(
     const reclaimed = await reclaimLeases(ledger, processes);
     if (reclaimed + (await ledger.finishReplays()) > 0) wakes.notifyAll();
   }
-}
-
-/** Resolves to true when the ledger's files were removed or replaced, or to false when the signal aborts. */
-export async function ledgerReplaced({ ledger, clock }: Parts, signal: AbortSignal): Promise<boolean> {
-  while (!signal.aborted) {
-    await nextBeat(clock, CHECK_FILES_MS, signal);
-    if (!signal.aborted && (await ledger.isReplaced())) return true;
-  }
-  return false;
 }

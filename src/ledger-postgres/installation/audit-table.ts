@@ -16,7 +16,7 @@ const KEPT = 200_000;
 /** Maximum number of lines that are read for a page or a count, so that a filter that matches few lines does not read them all. */
 const MAX_SCANNED = 20_000;
 
-/** A line as the table holds it. `fields` contains the fields except `who`, `via`, `what` and `address`. */
+/** A line as the table holds it. `details` contains the fields except `who`, `via`, `what` and `address`. */
 interface Row {
   readonly no: number;
   readonly at: number;
