@@ -26,14 +26,19 @@ export interface SourceView {
 }
 
 /**
- * Returns every relevant sink: the configured ones in their order, then those that only the ledger has. Omits a removed sink without
- * pending deliveries; its past deliveries can still be found by its name.
+ * Returns every relevant sink: the configured ones in their order, then those that only the ledger has. Omits a removed sink without pending or
+ * dead deliveries; its other deliveries can still be found by its name.
  */
 export function viewSinks(config: LedgerConfig, status: LedgerStatus): SinkView[] {
-  return allSinks(config, status).filter((sink) => sink.state !== 'orphaned' || sink.status?.pending !== 0);
+  return allSinks(config, status).filter((sink) => sink.state !== 'orphaned' || hasUnsettled(sink));
 }
 
-/** Returns every sink, including removed ones without pending deliveries. */
+/** Whether deliveries of a sink are pending or dead, so that an operator still has to decide about them. */
+function hasUnsettled({ status }: SinkView): boolean {
+  return status === undefined || status.pending + status.dead > 0;
+}
+
+/** Returns every sink, including removed ones without pending or dead deliveries. */
 export function allSinks(config: LedgerConfig, { sinks }: LedgerStatus): SinkView[] {
   return pair(config.sinks, sinks, ({ sink }) => sink).map((view) => ({
     ...view,

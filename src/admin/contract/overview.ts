@@ -73,7 +73,7 @@ export const SinkOverview = z.object({
   type: z.string().nullable(),
   /** The former name of the sink, as its option `formerly` states it. */
   formerly: z.string().nullable(),
-  /** `orphaned` means that the sink was removed from the configuration while the ledger still has pending deliveries for it. */
+  /** `orphaned` means that the sink was removed from the configuration while the ledger still has pending or dead deliveries for it. */
   state: z.enum(['healthy', 'held', 'paused', 'disabled', 'orphaned']),
   /** Reason for the hold or the pause. */
   reason: z.string().nullable(),

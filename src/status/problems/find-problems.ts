@@ -89,8 +89,8 @@ export function sinkProblemCodes(sink: SinkView, now: Date): StatusCode[] {
 }
 
 function findSinkProblems(sink: SinkView, context: SinkContext): Problem[] {
-  const { name, status } = sink;
-  const died = status && deadLeads({ ...status, name }, context);
+  const { name, status, state } = sink;
+  const died = status && deadLeads({ ...status, name, isRemoved: state === 'orphaned' }, context);
   return [...findStateProblems(sink, context), ...stuck(sink, context), ...listOf(died)];
 }
 

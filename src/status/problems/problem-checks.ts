@@ -89,23 +89,34 @@ export function pausedSink({ name, health, pending }: SinkFacts, options: TextOp
   );
 }
 
-/** The dead deliveries of a sink. Without `deadSince`, the text does not say when they became dead. */
+/**
+ * The dead deliveries of a sink. Without `deadSince`, the text does not say when they became dead. If the sink `isRemoved` from the configuration, a
+ * retry would deliver nothing.
+ */
 interface DeadFacts extends Pick<SinkFacts, 'name' | 'dead'> {
   readonly deadReason: DeadReason | undefined;
+  readonly isRemoved?: boolean;
   readonly deadSince?: Date | undefined;
   readonly lastDeadAt?: Date | undefined;
 }
 
 /** Finds dead deliveries. */
 export function deadLeads(facts: DeadFacts, { command, now }: TextOptions): Found {
-  const { name, dead, deadReason } = facts;
+  const { name, dead, deadReason, isRemoved = false } = facts;
   if (dead === 0) return undefined;
-  return problem(
-    'deliveries_dead',
-    name,
-    `${name}: ${countOf(dead, 'dead delivery')}${now ? timesPart(facts, now) : ''}${reasonPart(dead, deadReason)}`,
-    `${command(`deliveries --sink ${name} --state dead`)} shows why; ${command(`retry --sink ${name} --state dead`)} tries again once the cause is fixed; ${command(`discard --sink ${name} --note TEXT`)} gives them up.`,
-  );
+  const what = `${countOf(dead, 'dead delivery')}${now ? timesPart(facts, now) : ''}${reasonPart(dead, deadReason)}`;
+  const why = `${command(`deliveries --sink ${name} --state dead`)} shows why`;
+  const discard = `${command(`discard --sink ${name} --note TEXT`)} gives them up.`;
+  if (isRemoved)
+    return problem(
+      'deliveries_dead',
+      name,
+      `${name} is no longer in the configuration, and has ${what}`,
+      `${why}; ${discard}`,
+      'Discard them, or add the sink again and retry them.',
+    );
+  const retry = `${command(`retry --sink ${name} --state dead`)} tries again once the cause is fixed`;
+  return problem('deliveries_dead', name, `${name}: ${what}`, `${why}; ${retry}; ${discard}`);
 }
 
 /** Returns since when deliveries are dead, and the age of the last one if there are several. */

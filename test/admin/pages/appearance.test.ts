@@ -67,6 +67,20 @@ test('on a phone the rows of a list are on the first screen, and its filter is s
   expect(await sink.isVisible()).toBe(true);
 });
 
+test('what a list leaves out is said apart from the table above and the number of rows below', async () => {
+  const { page, go } = await openReader(browser, { refreshMs: 60_000 });
+  await go('/polls');
+  const boxes = [
+    page.getByRole('table', { name: 'Sources' }),
+    page.getByText('Without the polls that found an unchanged listing.'),
+    page.locator('.summary'),
+  ].map(async (part) => await part.boundingBox());
+  const [above, hint, below] = await Promise.all(boxes);
+  if (!above || !hint || !below) throw new Error('the page lacks a part');
+  expect(hint.y - above.y - above.height).toBeGreaterThanOrEqual(12);
+  expect(below.y - hint.y - hint.height).toBeGreaterThanOrEqual(8);
+});
+
 test('a line does not break within an option of a command', async () => {
   const { page, go, operations } = await openReader(browser, {
     context: { viewport: { width: 390, height: 740 } },

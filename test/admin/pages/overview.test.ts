@@ -129,6 +129,25 @@ test('the card of a sink with dead deliveries says what to do before a retry', a
   expect(card).toContain('<dd><a href="/deliveries?sink=crm&amp;state=dead" class="dead">3</a></dd>');
 });
 
+test('a sink that was removed with dead deliveries offers to discard them, but not to retry them', async () => {
+  const { operations } = pages;
+  const step = 'Discard them, or add the sink again and retry them.';
+  operations.sinkRows = operations.sinkRows.map((sink) =>
+    sink.sink === 'crm' ? { ...sink, state: 'orphaned' as const, pending: 0 } : sink,
+  );
+  operations.problems = operations.problems
+    .filter(({ code }) => code === 'deliveries_dead')
+    .map((one) => ({ ...one, page_step: step }));
+  const textOf = async (path: string, pattern: RegExp) => {
+    const [html = ''] = pattern.exec(await (await fetch(`${pages.url}${path}`)).text()) ?? [];
+    return html.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+  };
+  const problem = await textOf('/', /<ul class="problems".*?<\/ul>/s);
+  expect(problem).toMatch(new RegExp(`${step}.* See 3 dead Discard… See runbook`));
+  const card = await textOf('/sinks', /<section class="card" id="sink-crm">.*?<\/section>/s);
+  expect(card).toMatch(new RegExp(`orphaned.* No longer in the configuration\\. .*${step} See 3 dead`));
+});
+
 test('the card of a sink says when the next attempt is, and nothing if nothing is pending', async () => {
   const { operations } = pages;
   const nextOf = async (sink: string) => {

@@ -590,10 +590,27 @@ describe('leadsync status', () => {
     expect(stdout).toContain('drop is no longer in the configuration; 1 lead waits');
     await ledger.declareSinks([{ name: 'crm', events: ['created'], backfill: true }]);
     expect((await install.run(['forget', 'drop', '--yes'])).stdout).toBe('1 delivery of drop skipped.\n');
-    // A removed sink without pending deliveries is found only by its name.
+    // A removed sink without pending or dead deliveries is found only by its name.
     expect((await install.run(['status'])).stdout).not.toContain('drop');
     expect((await install.run(['top', '--once'])).stdout).not.toContain('drop');
     expect((await install.run(['deliveries', '--sink', 'drop'])).stdout).toMatch(/drop:main:1:1.* skipped/);
+  });
+
+  test('shows a removed sink until its dead deliveries are discarded, and does not suggest a retry', async () => {
+    const install = new Install();
+    const ledger = await install.listed(1, 2);
+    await attemptDue(ledger, 'crm', install.clock, () => refused);
+    install.configure({ sinks: { drop: { type: 'csv', directory: './drop' } } });
+    await ledger.declareSinks([{ name: 'drop', events: ['created'], backfill: true }]);
+    const { stdout } = await install.running().run(['status']);
+    expect(stdout).toMatch(/^crm +- +orphaned +0 +0 +2 /m);
+    expect(stdout).toContain(
+      'crm is no longer in the configuration, and has 2 dead deliveries since 2026-11-20T10:00:00Z (just now): The CRM refuses the lead (422).',
+    );
+    expect(stdout).not.toContain('leadsync retry');
+    const discard = ['discard', '--sink', 'crm', '--note', 'moved to another CRM'];
+    expect((await install.run(discard)).stdout).toBe('2 deliveries are discarded.\n');
+    expect((await install.run(['status'])).stdout).not.toContain('crm');
   });
 
   test('prints the same as JSON, with the names of the public tables, and null for a missing value', async () => {

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Actor, actor } from '../../../src/admin/contract/actor.ts';
+import type { Overview } from '../../../src/admin/contract/overview.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { overviewOf } from '../../../src/daemon/api/overview.ts';
 import { PollFailures } from '../../../src/daemon/joints/poll-failures.ts';
@@ -11,22 +12,17 @@ import { disk } from '../../../src/platform/files/file-system.ts';
 import { ROLES, type Role } from '../../../src/platform/options/role.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { DiskTrend } from '../../../src/status/problems/disk-trend.ts';
+import type { StaleConfig } from '../../../src/status/problems/problem.ts';
 import { attemptDue, Install } from '../../cli/an-install.ts';
 
 const refused = { kind: 'unavailable', reason: 'It answered 401.', httpStatus: 401 } as const;
 const as = (role: Role): Actor => ({ who: role, via: 'token', role, address: '127.0.0.1' });
 
-const fault = 'leadsync.yaml:5:37: sinks.crm.url: the variable NO_SUCH is not set';
-
-test('only an admin reads which file or variable the secret of a sink that answers 401 comes from, and the faults of the file', async () => {
-  const crm = { type: 'webhook', url: 'http://127.0.0.1:9/hook', headers: { Authorization: '${CRM_TOKEN}' } };
-  const install = new Install({ sinks: { crm: { ...crm, secret: { file: './crm.secret' } } } });
-  const ledger = await install.listed(...Array.from({ length: 30 }, (_, i) => i + 1));
-  await attemptDue(ledger, 'crm', install.clock, () => refused);
+/** Returns a function that reads the overview of an installation. */
+function overviewIn(install: Install, stale?: StaleConfig): () => Promise<Overview> {
   const dataDir = join(install.folder, 'data');
   const queries = new QueryThread(join(dataDir, 'ledger.db'), { timeoutMs: 60_000 });
   onTestFinished(() => queries.close());
-  writeFileSync(join(install.folder, 'crm.secret'), 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0');
   const config = loadConfig(install.configFile, { sinkTypes, env: { CRM_TOKEN: 'secret' } });
   const context: Parameters<typeof overviewOf>[0] = {
     parts: {
@@ -38,15 +34,22 @@ test('only an admin reads which file or variable the secret of a sink that answe
       diskTrend: new DiskTrend(),
     },
     unready: async () => [],
-    state: () => ({
-      generation: 1,
-      loadedAt: install.clock.now(),
-      stale: { since: install.clock.now(), faults: [fault] },
-      values: [],
-    }),
+    state: () => ({ generation: 1, loadedAt: install.clock.now(), stale, values: [] }),
   };
+  return () => overviewOf(context, queries.ask.bind(queries));
+}
+
+const fault = 'leadsync.yaml:5:37: sinks.crm.url: the variable NO_SUCH is not set';
+
+test('only an admin reads which file or variable the secret of a sink that answers 401 comes from, and the faults of the file', async () => {
+  const crm = { type: 'webhook', url: 'http://127.0.0.1:9/hook', headers: { Authorization: '${CRM_TOKEN}' } };
+  const install = new Install({ sinks: { crm: { ...crm, secret: { file: './crm.secret' } } } });
+  const ledger = await install.listed(...Array.from({ length: 30 }, (_, i) => i + 1));
+  await attemptDue(ledger, 'crm', install.clock, () => refused);
+  writeFileSync(join(install.folder, 'crm.secret'), 'whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0');
+  const overview = overviewIn(install, { since: install.clock.now(), faults: [fault] });
   for (const role of ROLES) {
-    const { problems } = await actor.run(as(role), () => overviewOf(context, queries.ask.bind(queries)));
+    const { problems } = await actor.run(as(role), overview);
     const stale = problems.find(({ code }) => code === 'config_stale');
     expect(stale?.message.endsWith(role === 'admin' ? `: ${fault}` : '. It has 1 fault.'), role).toBe(true);
     const held = problems.find(({ code }) => code === 'sink_held');
@@ -56,4 +59,18 @@ test('only an admin reads which file or variable the secret of a sink that answe
       expect(step?.includes(`${install.folder}/crm.secret`), role).toBe(role === 'admin');
     }
   }
+});
+
+test('the sinks of the overview have all dead deliveries, including those of a removed sink', async () => {
+  const install = new Install();
+  const ledger = await install.listed(1, 2);
+  await attemptDue(ledger, 'crm', install.clock, () => ({ kind: 'refused', reason: 'It says no.' }));
+  install.configure({ sinks: { drop: { type: 'csv', directory: './drop' } } });
+  await ledger.declareSinks([{ name: 'drop', events: ['created'], backfill: true }]);
+  const { sinks, problems } = await actor.run(as('viewer'), overviewIn(install));
+  expect(sinks.map(({ sink, state, dead }) => [sink, state, dead])).toEqual([
+    ['drop', 'healthy', 0],
+    ['crm', 'orphaned', 2],
+  ]);
+  expect(problems.map(({ code, about }) => [code, about])).toEqual([['deliveries_dead', 'crm']]);
 });

@@ -46,7 +46,9 @@ const INSTEAD_OF_STEP: Readonly<Record<string, Actions>> = {
     const filter = { sink: name, state: 'dead' };
     return [
       link(withQuery('/deliveries', filter), `See ${printCount(sink?.dead ?? 0)} dead`, name),
-      may('retry') && confirmAllButton(withQuery('/deliveries/retry', filter), 'Retry…'),
+      may('retry') &&
+        sink?.state !== 'orphaned' &&
+        confirmAllButton(withQuery('/deliveries/retry', filter), 'Retry…'),
       may('discard') && confirmAllButton(withQuery('/deliveries/discard', filter), 'Discard…'),
     ];
   },
@@ -90,7 +92,8 @@ function offersFor(problem: Overview['problems'][number], sinks: readonly SinkOv
   const sink = sinks.find((one) => one.sink === name);
   const instead = INSTEAD_OF_STEP[code]?.(name, sink);
   const offered = instead ?? BESIDE_STEP[code]?.(name, sink) ?? [];
-  return { actions: offered.filter(Boolean), step: nextStepOf(problem, instead !== undefined) };
+  const isCovered = instead !== undefined && sink?.state !== 'orphaned';
+  return { actions: offered.filter(Boolean), step: nextStepOf(problem, isCovered) };
 }
 
 function toSink(sink: string): VNode {

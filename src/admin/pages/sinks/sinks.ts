@@ -51,7 +51,7 @@ function card(sink: SinkOverview, { now, row, problems, rewriteCommands }: CardP
     <h2><a href=${sinkAddress(name)}>${name}</a> <small>${sink.type}</small> ${sinkBadges(sink)}</h2>
     ${row?.address && html`<p class="hint"><bdi>${withLineBreaks(row.address)}</bdi></p>`}
     ${stateExplanation(sink, rewriteCommands)}
-    ${dead && html`<p class="said">${markup(dead.message)} ${markup(nextStepOf(dead, true))} ${link(listOf(name, 'dead'), `See ${printCount(sink.dead)} dead`, name)}</p>`}
+    ${dead && html`<p class="said">${markup(dead.message)} ${markup(nextStepOf(dead, sink.state !== 'orphaned'))} ${link(listOf(name, 'dead'), `See ${printCount(sink.dead)} dead`, name)}</p>`}
     <dl class="facts">
       ${fact('Pending', linked(sink, 'pending'))}
       ${fact('Retrying', printCount(sink.retrying))}
