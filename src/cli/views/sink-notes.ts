@@ -1,5 +1,6 @@
 import {
   countOf,
+  isDueNow,
   printAge,
   printCount,
   printLength,
@@ -32,7 +33,7 @@ export function sinkNotes(sink: SinkView, context: NoteContext): string[] {
 function nextAttemptLines(sink: SinkView, { now, running }: NoteContext): string[] {
   const at = nextAttemptAt(sink);
   if (!running || at === undefined) return [];
-  const when = at > now ? printMomentAndAge(at, now) : 'due now';
+  const when = isDueNow(at, now) ? 'due now' : printMomentAndAge(at, now);
   return [`${printable(sink.name)}: next ${sink.state === 'held' ? 'probe' : 'attempt'} ${when}.`];
 }
 

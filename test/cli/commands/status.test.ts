@@ -521,7 +521,9 @@ describe('leadsync status', () => {
         { state: 'healthy', retrying: 0, last_error: null, next_attempt_at: null },
       ],
     });
-    install.clock.jump(60_000);
+    install.clock.jump(4_500);
+    expect((await install.run(['status'])).stdout).toContain('crm: next attempt due now.\n');
+    install.clock.jump(55_500);
     await attemptDue(ledger, 'crm', install.clock, () => unavailable);
     const later = await install.run(['status']);
     expect(later.stdout).toContain('crm: 1 lead failed and waits for a retry: The CRM does not answer.');
