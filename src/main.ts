@@ -1,4 +1,4 @@
-import { commandLine } from './cli/command-line.ts';
+import { runCommandLine } from './cli/run-command-line.ts';
 
 const { stdout, stderr, argv } = process;
 
@@ -10,7 +10,7 @@ process.on('exit', () => {
   if (writeFailed) process.exitCode = 1;
 });
 
-process.exitCode = await commandLine(argv.slice(2), process);
+process.exitCode = await runCommandLine(argv.slice(2), process);
 // Wait until the reader of a pipe (`| less`) has taken the output.
 await new Promise((written) => stdout.write('', written));
 // The process normally ends by itself now. The timer ends it even if a system call hangs, for example on a network mount.

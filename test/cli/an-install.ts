@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
-import { commandLine } from '../../src/cli/command-line.ts';
+import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import type { Batch, LeadEvent } from '../../src/leads/delivery.ts';
@@ -83,7 +83,7 @@ export class Install {
     const { clock } = this;
     const env = { LEADSYNC_CONFIG: this.configFile, ...more.env };
     const stdin = more.stdin instanceof Readable ? more.stdin : Readable.from([more.stdin ?? '']);
-    const code = await commandLine(args, { stdout, stderr, stdin, env, clock, random: () => 0.5 });
+    const code = await runCommandLine(args, { stdout, stderr, stdin, env, clock, random: () => 0.5 });
     return { code, stdout: stdout.text, stderr: stderr.text };
   }
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { commandLine } from '../../src/cli/command-line.ts';
+import { runCommandLine } from '../../src/cli/run-command-line.ts';
 import { aLead } from '../support/scene/a-lead.ts';
 import { aScene } from '../support/scene/a-scene.ts';
 import type { Scene } from '../support/scene/scene.ts';
@@ -190,5 +190,5 @@ async function printedBy(args: readonly string[]) {
     },
   });
   const streams = { stdout: stream('stdout'), stderr: stream('stderr'), stdin: Readable.from(['']), env: {} };
-  return { code: await commandLine(args, streams), ...printed };
+  return { code: await runCommandLine(args, streams), ...printed };
 }

@@ -58,7 +58,7 @@ export function commandFormatter({ config }: GlobalOptions, { env }: Pick<Surrou
 
 /**
  * Rewrites the commands in text for standard output into the form in which this user types them. Standard error does not need this, because
- * `commandLine` rewrites everything that is written there.
+ * `runCommandLine` rewrites everything that is written there.
  */
 export function withTypedCommands(text: string, { env }: Pick<Surroundings, 'env'>): string {
   return rewriteCommands(text, env);

@@ -12,7 +12,7 @@ import { ExitCode } from './shell/exit-code.ts';
 type Streams = Pick<Surroundings, 'stdout' | 'stderr' | 'stdin' | 'env'>;
 
 /** Runs one command line, reports a failure on standard error, and returns the exit code. Never rejects. */
-export async function commandLine(
+export async function runCommandLine(
   args: readonly string[],
   given: Streams & Partial<Surroundings>,
 ): Promise<number> {
