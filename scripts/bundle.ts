@@ -15,7 +15,7 @@ const PROGRAMS = [
   'ledger/queries/query-thread.ts',
   'ledger/recovery/build-process.ts',
   'mapping/mapping-process.ts',
-  'platform/process/watch-thread.ts',
+  'platform/process/watchdog-thread.ts',
 ];
 
 /**

@@ -15,7 +15,7 @@ let limit: MemoryLimit | undefined;
 process.on('message', (message: Started | MappingJob) => {
   if ('parent' in message) return begin(message);
   const result = resultOf(message);
-  // The watch thread checks the memory from time to time, so a fast job can exceed the limit unnoticed.
+  // The watchdog thread checks the memory from time to time, so a fast job can exceed the limit unnoticed.
   if (limit && process.resourceUsage().maxRSS * 1024 > limit.maxBytes)
     process.kill(process.pid, limit.signal);
   else process.send?.(result);

@@ -122,7 +122,7 @@ export const storeSafeguards: readonly Safeguard[] = [
   {
     name: 'a query ends when it exceeds its memory limit',
     without: 'one query takes all memory of the machine that delivers leads',
-    file: 'src/platform/process/watch-thread.ts',
+    file: 'src/platform/process/watchdog-thread.ts',
     text: 'process.memoryUsage.rss() > limit.maxBytes',
     instead: 'process.memoryUsage.rss() < 0',
     tests: ['test/cli/commands/query.test.ts'],

@@ -7,8 +7,8 @@ export interface MemoryLimit {
   readonly signal: NodeJS.Signals;
 }
 
-/** What `endWithParent` passes to the watch thread. */
-export interface WatchData {
+/** What `endWithParent` passes to the watchdog thread. */
+export interface WatchdogData {
   readonly parent: number;
   readonly limit: MemoryLimit | undefined;
 }
@@ -19,10 +19,10 @@ export interface WatchData {
  * parent may end before this process could ask the system for the id.
  */
 export function endWithParent(parent: number, limit?: MemoryLimit): void {
-  const file = new URL(`./watch-thread${extname(import.meta.url)}`, import.meta.url);
+  const file = new URL(`./watchdog-thread${extname(import.meta.url)}`, import.meta.url);
   // With separate streams: a worker that inherits ours would make our standard output asynchronous.
   new Worker(file, {
-    workerData: { parent, limit } satisfies WatchData,
+    workerData: { parent, limit } satisfies WatchdogData,
     execArgv: [],
     stdout: true,
     stderr: true,
