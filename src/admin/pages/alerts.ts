@@ -5,7 +5,7 @@ import type { Alerts } from '../contract/alerts.ts';
 import { runbookAddress } from './parts/addresses.ts';
 import { badge } from './parts/badge.ts';
 import type { Content } from './parts/content.ts';
-import { markup } from './parts/markup.ts';
+import { formattedText } from './parts/formatted-text.ts';
 import type { AddPage } from './parts/site.ts';
 import { table } from './parts/table.ts';
 import { ago, moment } from './parts/time-element.ts';
@@ -44,7 +44,7 @@ function alertTable(alerts: readonly Alert[], now: Date): VNode {
           html`<a href=${runbookAddress(runbook)} title="See runbook">${condition.replaceAll('_', ' ')}</a>`,
       },
       { label: 'About', of: ({ about }) => html`<bdi>${about ?? 'leadsync'}</bdi>`, text: true },
-      { label: 'Message', of: ({ message }) => html`<bdi>${markup(message)}</bdi>`, text: true },
+      { label: 'Message', of: ({ message }) => html`<bdi>${formattedText(message)}</bdi>`, text: true },
       { label: 'Since', of: ({ since }) => ago(since, now), number: true },
       { label: 'Last notice', of: (alert) => lastNotice(alert, now), number: true },
       { label: 'Next notice', of: nextNotice },

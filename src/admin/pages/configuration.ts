@@ -6,8 +6,8 @@ import type { ReloadResult } from '../contract/operations.ts';
 import { may } from '../contract/rights.ts';
 import { confirmButton } from './parts/confirmation.ts';
 import type { Content } from './parts/content.ts';
+import { formattedText } from './parts/formatted-text.ts';
 import { withLineBreaks } from './parts/line-breaks.ts';
-import { markup } from './parts/markup.ts';
 import type { Notice } from './parts/notice.ts';
 import { type AddPage, fieldsOf, type Site } from './parts/site.ts';
 import { table } from './parts/table.ts';
@@ -35,7 +35,7 @@ export const addConfiguration: AddPage = (app, site) => {
       question: 'Reload the configuration file?',
       consequences: [
         changes(await site.operations.previewReload(true), site.rewriteCommands),
-        html`<p>${markup(site.rewriteCommands(CONSEQUENCES))}</p>`,
+        html`<p>${formattedText(site.rewriteCommands(CONSEQUENCES))}</p>`,
       ],
       confirmLabel: 'Reload',
       back: '/configuration',
@@ -64,9 +64,9 @@ function changes(
     ${
       plan.length > 0 &&
       html`<p>This means:</p>
-        <ul>${plan.map((line) => html`<li><bdi>${markup(rewriteCommands(line))}</bdi></li>`)}</ul>`
+        <ul>${plan.map((line) => html`<li><bdi>${formattedText(rewriteCommands(line))}</bdi></li>`)}</ul>`
     }
-    ${unknown !== null && html`<p>How many leads this concerns is unknown: <bdi>${markup(rewriteCommands(unknown))}</bdi></p>`}`;
+    ${unknown !== null && html`<p>How many leads this concerns is unknown: <bdi>${formattedText(rewriteCommands(unknown))}</bdi></p>`}`;
 }
 
 function body(

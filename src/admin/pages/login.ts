@@ -1,13 +1,13 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { AssetName } from './parts/assets.ts';
+import { formattedText } from './parts/formatted-text.ts';
 import { head } from './parts/layout.ts';
-import { markup } from './parts/markup.ts';
 import { renderDocument } from './parts/render-document.ts';
 
 /** Content of the login page. */
 export interface LoginPage {
-  /** Why the last attempt failed, in the syntax of `markup`. Undefined before the first attempt. */
+  /** Why the last attempt failed, in the syntax of `formattedText`. Undefined before the first attempt. */
   readonly failure?: string | undefined;
   /** Whether the last attempt had a wrong token. If so, the token form stays open. */
   readonly isTokenWrong?: boolean;
@@ -35,7 +35,7 @@ export function loginPage(
     <body class="login">
       <main id="main">
         <h1>leadsync</h1>
-        ${failure && html`<p class="notice bad" role="alert">${markup(failure)}</p>`}
+        ${failure && html`<p class="notice bad" role="alert">${formattedText(failure)}</p>`}
         ${
           // A link and not a form, because the content security policy allows forms to lead only to this server.
           provider &&

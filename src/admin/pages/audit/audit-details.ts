@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import { countOf } from '../../../platform/text/human-readable.ts';
 import type { AuditRow } from '../../contract/audit.ts';
 import type { Content } from '../parts/content.ts';
-import { markup } from '../parts/markup.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 
 type Details = AuditRow['details'];
 
@@ -30,8 +30,8 @@ const PHRASES: readonly Phrase[] = [
   { says: ['as'], of: ({ as }) => FORMS[String(as)] ?? `in ${as}` },
   { says: ['source'], of: ({ source }) => `source ${source}` },
   { says: ['sink'], of: ({ sink }) => `sink ${sink}` },
-  { says: ['since'], of: ({ since }) => markup(`since ${since}`) },
-  { says: ['until'], of: ({ until }) => markup(`until ${until}`) },
+  { says: ['since'], of: ({ since }) => formattedText(`since ${since}`) },
+  { says: ['until'], of: ({ until }) => formattedText(`until ${until}`) },
 ];
 
 /** Words for the form in which a lead was shown, by the value of `as` in the audit log. */

@@ -3,7 +3,7 @@ import { countOf, printCount } from '../../../platform/text/human-readable.ts';
 import type { DeliveryFilter } from '../../contract/deliveries.ts';
 import type { SinkOverview } from '../../contract/overview.ts';
 import type { Content } from '../parts/content.ts';
-import { markup } from '../parts/markup.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 import type { Site } from '../parts/site.ts';
 
 /** Maximum number of reasons that the question names. */
@@ -33,5 +33,8 @@ export async function partsOf(
 
 /** Returns the parts as a list, for a dialog; nothing if there are none. */
 export function listOfParts(parts: readonly string[]): Content {
-  return parts.length > 0 && html`<ul>${parts.map((part) => html`<li><bdi>${markup(part)}</bdi></li>`)}</ul>`;
+  return (
+    parts.length > 0 &&
+    html`<ul>${parts.map((part) => html`<li><bdi>${formattedText(part)}</bdi></li>`)}</ul>`
+  );
 }

@@ -8,8 +8,8 @@ import { queryOf } from '../lists/filters.ts';
 import { leadAddress, withQuery } from '../parts/addresses.ts';
 import { confirmButton, dialogAttributes } from '../parts/confirmation.ts';
 import type { Content } from '../parts/content.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 import { answerList } from '../parts/lead-content.ts';
-import { markup } from '../parts/markup.ts';
 import { paramOf, type Site } from '../parts/site.ts';
 
 /** A delivery, or an attempt of one, and whether the ledger has an answer to it. */
@@ -41,7 +41,7 @@ export function answerButton(
 export function reasonAndAnswer(reason: string | null, answered: Answered, isInForm = false): Content {
   const button = answerButton(answered, isInForm);
   return [
-    reason !== null && html`<bdi>${markup(reason)}</bdi>`,
+    reason !== null && html`<bdi>${formattedText(reason)}</bdi>`,
     button && html`<div class="actions">${button}</div>`,
   ];
 }

@@ -4,7 +4,7 @@ import type { FailureReasons } from '../../contract/deliveries.ts';
 import { withQuery } from '../parts/addresses.ts';
 import { badge } from '../parts/badge.ts';
 import type { Content } from '../parts/content.ts';
-import { markup } from '../parts/markup.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 import type { AddPage } from '../parts/site.ts';
 import { table } from '../parts/table.ts';
 import { reasonFilter } from './delivery-filter.ts';
@@ -35,7 +35,7 @@ function body({ rows, others, complete }: FailureReasons): Content {
       columns: [
         { label: 'State', of: ({ state }) => badge(state) },
         { label: 'Deliveries', of: (row) => listLink(row, printCount(row.deliveries)), number: true },
-        { label: 'Reason', of: ({ reason }) => html`<bdi>${markup(reason)}</bdi>`, text: true },
+        { label: 'Reason', of: ({ reason }) => html`<bdi>${formattedText(reason)}</bdi>`, text: true },
         { label: 'Sinks', of: sinksOf, text: true },
       ],
       rows,

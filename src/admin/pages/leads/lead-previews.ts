@@ -7,7 +7,7 @@ import { leadAddress, playgroundAddress, withQuery } from '../parts/addresses.ts
 import { badge } from '../parts/badge.ts';
 import { confirmButton } from '../parts/confirmation.ts';
 import type { Content } from '../parts/content.ts';
-import { markup } from '../parts/markup.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 
 type SinkPreviews = LeadPreviews['sinks'][number];
 
@@ -54,8 +54,8 @@ export function previewCard(preview: SinkPreviews, lead: string, actions: Conten
   return html`<div class="card">
     <h3><bdi>${sink}</bdi> <small>${type}</small> ${badge(standingOf(preview))}</h3>
     ${!isSent && isAgain && html`<p class="hint">If it were sent again now:</p>`}
-    ${reason !== null && html`<p>${markup(reason)}</p>`}
-    ${note !== null && html`<p class="hint">${markup(note)}</p>`}
+    ${reason !== null && html`<p>${formattedText(reason)}</p>`}
+    ${note !== null && html`<p class="hint">${formattedText(note)}</p>`}
     ${actions}
     ${!isSent && previews.length > 0 && html`<p class="hint">It would send:</p>`}
     ${fields !== null && html`<dl class="data">${fields.map(({ name, json }) => entry(name, shownJson(json)))}</dl>`}

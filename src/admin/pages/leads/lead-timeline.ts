@@ -5,8 +5,8 @@ import type { LeadDetail } from '../../contract/leads.ts';
 import { may } from '../../contract/rights.ts';
 import { badge } from '../parts/badge.ts';
 import type { Content } from '../parts/content.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 import { revealVersion } from '../parts/lead-content.ts';
-import { markup } from '../parts/markup.ts';
 import { moment } from '../parts/time-element.ts';
 
 interface TimelineEntry {
@@ -99,7 +99,7 @@ function attempted(
   return {
     at: started_at,
     what: html`<strong>Attempt</strong> at ${sink}: ${badge(outcome)} ${facts} ${outcome === 'delivered' && ref && recordLink(ref)}`,
-    more: (again || remark) && [again, html`<bdi>${remark && markup(remark)}</bdi>`],
+    more: (again || remark) && [again, html`<bdi>${remark && formattedText(remark)}</bdi>`],
   };
 }
 
@@ -120,5 +120,5 @@ function settled({ state, settled_at, reason, sink }: Delivery): TimelineEntry[]
     state === 'dead'
       ? html`<strong>Given up</strong> for ${sink}`
       : html`<strong>Skipped</strong> for ${sink}`;
-  return [{ at: settled_at, what, more: html`<bdi>${reason && markup(reason)}</bdi>` }];
+  return [{ at: settled_at, what, more: html`<bdi>${reason && formattedText(reason)}</bdi>` }];
 }

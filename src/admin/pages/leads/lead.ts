@@ -13,9 +13,9 @@ import { leadAddress, withQuery } from '../parts/addresses.ts';
 import { badge } from '../parts/badge.ts';
 import { confirmButton } from '../parts/confirmation.ts';
 import type { Content } from '../parts/content.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 import { IdempotentSubmit } from '../parts/idempotent-submit.ts';
 import { hiddenContent, shownContent } from '../parts/lead-content.ts';
-import { markup } from '../parts/markup.ts';
 import { nextAttempt, waitReason } from '../parts/next-attempt.ts';
 import { type AddPage, fieldsOf, paramOf, type Site } from '../parts/site.ts';
 import { type Column, table } from '../parts/table.ts';
@@ -131,7 +131,7 @@ function deliveryColumns(sinks: readonly SinkOverview[], now: Date): readonly Co
       label: 'State',
       of: (delivery) => [
         badge(delivery.state),
-        html` <small><bdi>${delivery.reason && markup(delivery.reason)}</bdi> ${waitReason(delivery, sinks, now)}</small>`,
+        html` <small><bdi>${delivery.reason && formattedText(delivery.reason)}</bdi> ${waitReason(delivery, sinks, now)}</small>`,
       ],
       text: true,
     },

@@ -9,7 +9,7 @@ import { RequestError } from '../../contract/request-error.ts';
 import { queryOf } from '../lists/filters.ts';
 import { leadAddress } from '../parts/addresses.ts';
 import type { Content } from '../parts/content.ts';
-import { markup } from '../parts/markup.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 import { type AddPage, fieldsOf, type Site } from '../parts/site.ts';
 import { textOfJson } from './lead-previews.ts';
 
@@ -164,7 +164,7 @@ function answerSection(answer: Answer | undefined, expression: string): Content 
   if (answer === undefined) return null;
   if ('problem' in answer) {
     const { message, hint } = answer.problem;
-    return html`<section id="result"><h2>No value</h2><p class="fault">${markup(message)} ${markup(hint)}</p></section>`;
+    return html`<section id="result"><h2>No value</h2><p class="fault">${formattedText(message)} ${formattedText(hint)}</p></section>`;
   }
   const { tried, lead } = answer;
   const of = lead
@@ -179,7 +179,7 @@ function answerSection(answer: Answer | undefined, expression: string): Content 
   return html`<section id="result">
     <h2>${kind === 'fault' ? 'The expression has a fault' : 'The expression fails'} <small>${kind === 'failed' && html`for ${of}`}</small></h2>
     ${place && html`<pre class="marked" tabindex="0">${marked(expression, place)}</pre>`}
-    <p class="fault">${[place && `${positionOf(expression, place.start)}: `, markup(message), hint && ['; ', markup(hint)]]}</p>
+    <p class="fault">${[place && `${positionOf(expression, place.start)}: `, formattedText(message), hint && ['; ', formattedText(hint)]]}</p>
   </section>`;
 }
 
@@ -216,5 +216,5 @@ function reference({ variables, functions, others }: ExpressionLanguage): VNode 
 }
 
 function term(name: string, meaning: string): VNode {
-  return html`<div><dt>${name}</dt><dd>${markup(meaning)}</dd></div>`;
+  return html`<div><dt>${name}</dt><dd>${formattedText(meaning)}</dd></div>`;
 }

@@ -6,7 +6,7 @@ import { may } from '../../contract/rights.ts';
 import { goneLeadsAddress, runbookAddress, sinkAction, sinkAddress, withQuery } from '../parts/addresses.ts';
 import { confirmAllButton, confirmButton } from '../parts/confirmation.ts';
 import type { Content } from '../parts/content.ts';
-import { markup } from '../parts/markup.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 import { link } from '../parts/named-link.ts';
 import { nextStepOf } from '../parts/next-step.ts';
 import { problemId } from '../parts/problem-id.ts';
@@ -22,7 +22,7 @@ export function problemList({ problems, sinks }: Overview): Content {
     const { actions, step } = offersFor(problem, sinks);
     return html`<li id=${problemId(problem)} class=${severity}>
       <strong>${severity === 'critical' ? 'Critical' : 'Warning'}</strong>
-      <p>${markup(message)} <span class="next">${markup(step)}</span></p>
+      <p>${formattedText(message)} <span class="next">${formattedText(step)}</span></p>
       <div class="actions">${actions}${link(runbookAddress(runbook), 'See runbook', code.replaceAll('_', ' '))}</div>
     </li>`;
   })}</ul>`;

@@ -6,7 +6,7 @@ import { sinkAddress, withQuery } from '../parts/addresses.ts';
 import { chart } from '../parts/chart.ts';
 import type { Content } from '../parts/content.ts';
 import { countLink } from '../parts/count-link.ts';
-import { markup } from '../parts/markup.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 import type { AddPage } from '../parts/site.ts';
 import { type Column, table } from '../parts/table.ts';
 import { ago } from '../parts/time-element.ts';
@@ -205,7 +205,7 @@ function sinkTable(overview: Overview, now: Date): VNode {
       { label: 'Sink', of: ({ sink }) => html`<a href=${sinkAddress(sink)}>${sink}</a>` },
       {
         label: 'State',
-        of: (sink) => [sinkBadges(sink), sink.reason && html` <small>${markup(sink.reason)}</small>`],
+        of: (sink) => [sinkBadges(sink), sink.reason && html` <small>${formattedText(sink.reason)}</small>`],
         text: true,
       },
       { label: 'Success, 1 h', of: ({ sink }) => successOf(attempts(sink)), number: true },

@@ -4,7 +4,7 @@ import { withLineBreaks } from './line-breaks.ts';
 import { moment } from './time-element.ts';
 
 /** Renders text that leadsync wrote: text between backticks as code, and ISO times in the reader's time zone. */
-export function markup(text: string): Content {
+export function formattedText(text: string): Content {
   return text.split(MARKS).map((part) => {
     if (part.length > 2 && part.startsWith('`') && part.endsWith('`'))
       return html`<code>${withWholeOptions(part.slice(1, -1))}</code>`;

@@ -6,7 +6,7 @@ import type { Overview } from '../../contract/overview.ts';
 import { isAllowed } from '../../contract/rights.ts';
 import type { AssetName } from './assets.ts';
 import type { Content } from './content.ts';
-import { markup } from './markup.ts';
+import { formattedText } from './formatted-text.ts';
 import type { Notice } from './notice.ts';
 import { problemId } from './problem-id.ts';
 
@@ -185,7 +185,7 @@ function problemLine(problems: Frame['problems'], { about, problem: code }: Page
   const named = others
     .slice(0, MAX_NAMED)
     .map((one, index) => [index > 0 && ', ', problemLink(one, shortName(one))]);
-  return html`<strong>${counts.filter(Boolean).join(', ')}:</strong> ${first && problemLink(first, markup(first.message))}${
+  return html`<strong>${counts.filter(Boolean).join(', ')}:</strong> ${first && problemLink(first, formattedText(first.message))}${
     others.length > 0 && html` <small>Also: ${named}${more > 0 && ` and ${more} more`}</small>`
   }`;
 }
@@ -218,7 +218,7 @@ function liveAttributes({ address, refreshMs }: Frame): Record<string, string> {
 
 function noticeFor({ kind, text, lines = [] }: Notice): VNode {
   return html`<div class=${`notice ${kind}`} role=${kind === 'bad' ? 'alert' : 'status'}>
-    <p>${markup(text)}</p>
+    <p>${formattedText(text)}</p>
     ${lines.length > 0 && html`<ul>${lines.map((line) => html`<li>${line}</li>`)}</ul>`}
   </div>`;
 }

@@ -25,7 +25,7 @@ const WITHOUT_RIGHT: Readonly<Record<string, readonly [operation: OperationName,
 const COMMAND = /`[^`]*\bleadsync [^`]*`/;
 
 /**
- * Returns the next step of a problem for the reader, in the syntax of `markup`. `hasButtons` says whether the page has links and buttons that
+ * Returns the next step of a problem for the reader, in the syntax of `formattedText`. `hasButtons` says whether the page has links and buttons that
  * cover the whole next step. A reader without the right to use the buttons learns who has it.
  */
 export function nextStepOf({ code, page_step }: Overview['problems'][number], hasButtons: boolean): string {

@@ -1,8 +1,8 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import type { AssetName } from './assets.ts';
+import { formattedText } from './formatted-text.ts';
 import { head } from './layout.ts';
-import { markup } from './markup.ts';
 import type { Failure } from './site.ts';
 
 /**
@@ -19,7 +19,7 @@ export function publicFailurePage(
     <body class="login">
       <main id="main">
         <h1>${title}</h1>
-        <section id="ask" class="failure"><p>${markup(what)}</p><p>${markup(next)}</p></section>
+        <section id="ask" class="failure"><p>${formattedText(what)}</p><p>${formattedText(next)}</p></section>
         ${
           offersLogout
             ? html`<form method="post" action="/logout" class="buttons"><button name="everywhere" value="yes">Log out</button></form>`

@@ -7,8 +7,8 @@ import type { Overview } from '../../contract/overview.ts';
 import { RequestError } from '../../contract/request-error.ts';
 import type { AssetName } from './assets.ts';
 import { type Confirmation, confirmationForm } from './confirmation.ts';
+import { formattedText } from './formatted-text.ts';
 import { layout, type Page } from './layout.ts';
-import { markup } from './markup.ts';
 import { leaveNotice, type Notice, takeNotice } from './notice.ts';
 import { recoveryLinks } from './recovery-links.ts';
 import { renderDocument } from './render-document.ts';
@@ -100,14 +100,14 @@ export class Site {
 
   /** Sends an error page, whose section `#ask` is also the content of a dialog, with links to pages where the reader can continue. */
   fail(request: FastifyRequest, reply: FastifyReply, { title, what, next, status }: Failure) {
-    const still = html`<section id="ask" class="failure"><h2 id="ask-heading">${title}</h2><p>${markup(this.rewriteCommands(what))}</p><p>${markup(this.rewriteCommands(next))}</p>
+    const still = html`<section id="ask" class="failure"><h2 id="ask-heading">${title}</h2><p>${formattedText(this.rewriteCommands(what))}</p><p>${formattedText(this.rewriteCommands(next))}</p>
         <p class="buttons"><a class="button" href="/" data-close>Close</a></p></section>
       ${recoveryLinks(request, status)}`;
     return this.show(request, reply, { title, still, status, address: '/' });
   }
 }
 
-/** Content of an error page. `what` and `next` are complete sentences in the syntax of `markup`; `status` is the HTTP status. */
+/** Content of an error page. `what` and `next` are complete sentences in the syntax of `formattedText`; `status` is the HTTP status. */
 export interface Failure {
   readonly title: string;
   readonly what: string;

@@ -4,7 +4,7 @@ import { countOf, printCount, printShare, printSpan } from '../../../platform/te
 import type { SinkDetail } from '../../contract/sinks.ts';
 import { badge } from '../parts/badge.ts';
 import type { Content } from '../parts/content.ts';
-import { markup } from '../parts/markup.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 import { table } from '../parts/table.ts';
 import { moment } from '../parts/time-element.ts';
 
@@ -59,7 +59,7 @@ export function holdTable({ holds, at }: SinkDetail): VNode {
       { label: 'For', of: (hold) => lengthOf(hold, at) },
       {
         label: 'Reason',
-        of: ({ reason }) => reason !== null && html`<bdi>${markup(reason)}</bdi>`,
+        of: ({ reason }) => reason !== null && html`<bdi>${formattedText(reason)}</bdi>`,
         text: true,
       },
     ],

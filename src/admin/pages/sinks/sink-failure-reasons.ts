@@ -8,7 +8,7 @@ import { withQuery } from '../parts/addresses.ts';
 import { badge } from '../parts/badge.ts';
 import { confirmAllButton } from '../parts/confirmation.ts';
 import type { Content } from '../parts/content.ts';
-import { markup } from '../parts/markup.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 import { table } from '../parts/table.ts';
 
 type ReasonGroup = SinkDetail['reasons'][number];
@@ -26,7 +26,7 @@ export function reasonTable({ reasons, reasons_complete, sink }: SinkDetail): VN
             html`<a href=${withQuery('/deliveries', reasonFilter({ sink, ...group }))}>${printCount(group.deliveries)}</a>`,
           number: true,
         },
-        { label: 'Reason', of: ({ reason }) => html`<bdi>${markup(reason)}</bdi>`, text: true },
+        { label: 'Reason', of: ({ reason }) => html`<bdi>${formattedText(reason)}</bdi>`, text: true },
         { label: 'Actions', of: (group) => reasonActions(sink, group) },
       ],
       rows: reasons,

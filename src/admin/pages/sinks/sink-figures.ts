@@ -7,7 +7,7 @@ import { badge } from '../parts/badge.ts';
 import { chart } from '../parts/chart.ts';
 import type { Content } from '../parts/content.ts';
 import { countLink } from '../parts/count-link.ts';
-import { markup } from '../parts/markup.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 import { table } from '../parts/table.ts';
 import { ago, moment } from '../parts/time-element.ts';
 
@@ -150,7 +150,7 @@ function errors({ errors: rows }: SinkDetail): VNode {
     columns: [
       {
         label: 'Reason',
-        of: ({ reason }) => (reason === null ? 'other reasons' : html`<bdi>${markup(reason)}</bdi>`),
+        of: ({ reason }) => (reason === null ? 'other reasons' : html`<bdi>${formattedText(reason)}</bdi>`),
         text: true,
       },
       { label: 'Attempts', of: ({ attempts }) => printCount(attempts), number: true },

@@ -5,8 +5,8 @@ import type { LeadPreviews } from '../../contract/previews.ts';
 import type { SinkDetail } from '../../contract/sinks.ts';
 import { previewCard } from '../leads/lead-previews.ts';
 import { leadAddress, sinkAction, sinkAddress } from '../parts/addresses.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 import { answerList } from '../parts/lead-content.ts';
-import { markup } from '../parts/markup.ts';
 
 /** Maximum number of leads to choose from, and of failed attempts among them. */
 const MAX_LEADS = 20;
@@ -67,7 +67,7 @@ export function shownRequest(
     <h2>Request and answer <small>lead <a href=${leadAddress(source, lead)}>${lead}</a> of ${source}; the request as the configuration in force makes it</small></h2>
     ${preview ? previewCard(preview, lead) : html`<p class="empty">The configuration in force has no sink ${sink}.</p>`}
     <h3>Answers</h3>
-    ${answers.length > 0 ? answerList(answers) : html`<p class="hint">${markup(whyNoAnswer(last))}</p>`}
+    ${answers.length > 0 ? answerList(answers) : html`<p class="hint">${formattedText(whyNoAnswer(last))}</p>`}
     <p class="buttons after"><a class="button" href=${sinkAddress(sink)}>Hide</a></p>
   </section>`;
 }

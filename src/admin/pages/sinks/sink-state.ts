@@ -8,7 +8,7 @@ import { replayAddress, runbookAddress, sinkAction } from '../parts/addresses.ts
 import { badge } from '../parts/badge.ts';
 import { confirmButton } from '../parts/confirmation.ts';
 import type { Content } from '../parts/content.ts';
-import { markup } from '../parts/markup.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 import { link } from '../parts/named-link.ts';
 import { nextStepOf } from '../parts/next-step.ts';
 import type { Site } from '../parts/site.ts';
@@ -51,7 +51,7 @@ export function stateExplanation(
   rewriteCommands: Site['rewriteCommands'],
 ): Content {
   const when = since && html` since ${moment(since)}`;
-  const why = reason && html`: <bdi>${markup(rewriteCommands(reason))}</bdi>`;
+  const why = reason && html`: <bdi>${formattedText(rewriteCommands(reason))}</bdi>`;
   switch (state) {
     case 'healthy':
       return null;
@@ -63,7 +63,7 @@ export function stateExplanation(
       return html`<p class="said">Disabled in the configuration. Its leads wait until you enable it.</p>`;
     case 'orphaned':
       if (pending === 0) return html`<p class="said">No longer in the configuration.</p>`;
-      return html`<p class="said">No longer in the configuration. Its pending deliveries are kept until you add it again, or until ${markup(rewriteCommands('`leadsync forget`'))} skips them.</p>`;
+      return html`<p class="said">No longer in the configuration. Its pending deliveries are kept until you add it again, or until ${formattedText(rewriteCommands('`leadsync forget`'))} skips them.</p>`;
   }
 }
 
@@ -71,7 +71,7 @@ export function stateExplanation(
 export function stepOfHold(problems: Overview['problems'], sink: string): Content {
   const held = problems.find(({ code, about }) => code === 'sink_held' && about === sink);
   if (held === undefined) return null;
-  return html`<p class="said">${markup(nextStepOf(held, false))} ${link(runbookAddress(held.runbook), 'See runbook', 'sink held')}</p>`;
+  return html`<p class="said">${formattedText(nextStepOf(held, false))} ${link(runbookAddress(held.runbook), 'See runbook', 'sink held')}</p>`;
 }
 
 /**

@@ -6,8 +6,8 @@ import type { SinkRow } from '../../contract/sinks.ts';
 import { sinkAddress, withQuery } from '../parts/addresses.ts';
 import type { Content } from '../parts/content.ts';
 import { countLink } from '../parts/count-link.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 import { withLineBreaks } from '../parts/line-breaks.ts';
-import { markup } from '../parts/markup.ts';
 import { link } from '../parts/named-link.ts';
 import { nextStepOf } from '../parts/next-step.ts';
 import type { AddPage, Site } from '../parts/site.ts';
@@ -51,7 +51,7 @@ function card(sink: SinkOverview, { now, row, problems, rewriteCommands }: CardP
     <h2><a href=${sinkAddress(name)}>${name}</a> <small>${sink.type}</small> ${sinkBadges(sink)}</h2>
     ${row?.address && html`<p class="hint"><bdi>${withLineBreaks(row.address)}</bdi></p>`}
     ${stateExplanation(sink, rewriteCommands)}
-    ${dead && html`<p class="said">${markup(dead.message)} ${markup(nextStepOf(dead, sink.state !== 'orphaned'))} ${link(listOf(name, 'dead'), `See ${printCount(sink.dead)} dead`, name)}</p>`}
+    ${dead && html`<p class="said">${formattedText(dead.message)} ${formattedText(nextStepOf(dead, sink.state !== 'orphaned'))} ${link(listOf(name, 'dead'), `See ${printCount(sink.dead)} dead`, name)}</p>`}
     <dl class="facts">
       ${fact('Pending', linked(sink, 'pending'))}
       ${fact('Retrying', printCount(sink.retrying))}

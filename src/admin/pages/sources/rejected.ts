@@ -19,7 +19,7 @@ import { orderField, sortedColumn, withOrder } from '../lists/sorting.ts';
 import { pollAddress, rejectedAction, runbookAddress, withQuery } from '../parts/addresses.ts';
 import { badge } from '../parts/badge.ts';
 import type { Content } from '../parts/content.ts';
-import { markup } from '../parts/markup.ts';
+import { formattedText } from '../parts/formatted-text.ts';
 import { rawText } from '../parts/raw-text.ts';
 import { type AddPage, paramOf, type Site } from '../parts/site.ts';
 import { type Column, table } from '../parts/table.ts';
@@ -118,7 +118,7 @@ function atPoll(source: string, poll: number, at: string): VNode {
 function shown(content: RejectedContent): VNode {
   const { raw, source, path, reason, state, resolved_at } = content;
   return html`<section class="whole">
-    <p class="said"><bdi>${markup(path === '' ? reason : `\`${path}\`: ${reason}`)}</bdi></p>
+    <p class="said"><bdi>${formattedText(path === '' ? reason : `\`${path}\`: ${reason}`)}</bdi></p>
     <dl class="facts">
       <div><dt>State</dt><dd>${badge(state, STATES[state])}</dd></div>
       <div><dt>First rejected</dt><dd>${atPoll(source, content.poll_id, content.rejected_at)}</dd></div>
