@@ -34,7 +34,7 @@ import { leadPreviews, tryOnLead } from './lead-previews.ts';
 import { choiceOf, filterOf, leadIdOf, searchOf } from './ledger-filters.ts';
 import { logLines } from './log-lines.ts';
 import { overviewOf } from './overview.ts';
-import { reloadPreviewJson } from './reload-preview.ts';
+import { reloadPreviewJson } from './reload-preview-json.ts';
 import { requireBatch, requireNames } from './require-known.ts';
 import { previewExport, runExport } from './run-export.ts';
 

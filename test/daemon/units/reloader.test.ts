@@ -2,7 +2,7 @@ import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { AuditFields } from '../../../src/audit/audit-store.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
-import { reloadPreviewJson } from '../../../src/daemon/api/reload-preview.ts';
+import { reloadPreviewJson } from '../../../src/daemon/api/reload-preview-json.ts';
 import { Reloader } from '../../../src/daemon/units/reloader.ts';
 import { LedgerError } from '../../../src/ledger/contract/ledger-error.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
