@@ -24,12 +24,13 @@ import { type AccountFields, readFields, readPipelines } from './account-fields.
 import { enquiryBody, merged, namedFields, noteContent, RecordBuilder, v2Body } from './build-records.ts';
 import { calls, costOf } from './calls.ts';
 import { type Enquiry, type Person, personsOf } from './enquiry.ts';
+import { eraseLeads } from './erase-leads.ts';
 import { PersonFinder } from './find-persons.ts';
 import type { PipedriveOptions } from './options.ts';
 import { type Limits, PipedriveApi } from './pipedrive-api.ts';
 import { missingFields } from './prepare-account.ts';
 import { requireFitting, requireLinks } from './require-constants.ts';
-import { eraseLeads, findPerson, type StoreTools, storedLeads } from './stored-leads.ts';
+import { findPerson, type StoreTools, storedLeads } from './stored-leads.ts';
 import { EnquiryWriter } from './write-enquiries.ts';
 
 /** Writes the persons of a batch one after the other, each with its leads or deals. */

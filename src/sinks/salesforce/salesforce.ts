@@ -22,12 +22,13 @@ import {
 import type { SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { type Enquiry, enquiriesOf, newRecord } from './enquiry.ts';
+import { deleteLeads, eraseLeads } from './erase-leads.ts';
 import type { LeadFields } from './lead-fields.ts';
 import { LeadWriter } from './lead-writer.ts';
 import type { SalesforceOptions } from './options.ts';
 import { missingInOrg, requireUsable } from './prepare-org.ts';
 import { SalesforceApi } from './salesforce-api.ts';
-import { deleteLeads, eraseLeads, storedLeads } from './stored-leads.ts';
+import { storedLeads } from './stored-leads.ts';
 import { collection, saveHeaders, UPSERT } from './write-records.ts';
 
 /** Writes the leads of a batch by their key, after it has read which of them exist. */
