@@ -13,7 +13,7 @@ import type { PollFailure } from './joints/poll.ts';
 import { type Loop, Loops } from './joints/restarting-loops.ts';
 import { compose, type DaemonOptions, enabledSinks, type Parts } from './start/compose.ts';
 import { Reloader, type ReloadResult, type ReloadTrigger } from './units/reloader.ts';
-import { Installation } from './units/running-units.ts';
+import { RunningUnits } from './units/running-units.ts';
 import type { SourceUnit } from './units/source-unit.ts';
 import { computeClientKeys, computeMissingClientKeys } from './upkeep/key-clients.ts';
 import { inspectLedger, recordProgress, tidyLedger } from './upkeep/maintain-ledger-file.ts';
@@ -39,7 +39,7 @@ export class Daemon {
   readonly #parts: Parts;
   readonly #closers: Closers;
   readonly #loops: Loops;
-  readonly #installation: Installation;
+  readonly #installation: RunningUnits;
   readonly #reloader: Reloader;
   readonly #started = Promise.withResolvers<void>();
   readonly #failed = Promise.withResolvers<DaemonFailure>();
@@ -56,7 +56,7 @@ export class Daemon {
     this.#parts = parts;
     this.#closers = closers;
     this.#loops = new Loops(parts);
-    this.#installation = new Installation(parts, sources);
+    this.#installation = new RunningUnits(parts, sources);
     this.#reloader = new Reloader(
       this.#installation,
       { load, stamp: stampOf },

@@ -9,7 +9,7 @@ import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { StaleConfig } from '../../status/problems/problem.ts';
 import type { Emit } from '../../telemetry/events.ts';
-import type { Installation } from './running-units.ts';
+import type { RunningUnits } from './running-units.ts';
 
 /** What triggered a reload. */
 export type ReloadTrigger = 'SIGHUP' | 'request' | 'watch';
@@ -78,11 +78,11 @@ interface Reading {
 }
 
 /** What the reloader needs of the running sources and sinks. */
-type Units = Pick<Installation, 'apply' | 'changedOptions' | 'planned'>;
+type Units = Pick<RunningUnits, 'apply' | 'changedOptions' | 'planned'>;
 
 /** Applies the configuration from its current files, one reload at a time. A failed reload leaves the last valid configuration in force. */
 export class Reloader {
-  readonly #installation: Units;
+  readonly #units: Units;
   readonly #read: ConfigReader;
   readonly #clock: Clock;
   readonly #emit: Emit;
@@ -99,7 +99,7 @@ export class Reloader {
    * when that configuration is running.
    */
   constructor(
-    installation: Units,
+    units: Units,
     read: ConfigReader,
     parts: {
       readonly clock: Clock;
@@ -114,7 +114,7 @@ export class Reloader {
     this.#loaded = { files: config, stamp: loadedStamp, config: () => config };
     this.#latest = this.#loaded;
     this.#last = ready;
-    this.#installation = installation;
+    this.#units = units;
     this.#read = read;
     this.#clock = clock;
     this.#emit = emit;
@@ -147,7 +147,7 @@ export class Reloader {
       if (withPlan || this.#read.stamp(files) !== stamp) this.#latest = readAll(this.#read, files);
       const next = this.#latest.config();
       const plan = withPlan ? await this.#planned(next) : [];
-      return { file, options: this.#installation.changedOptions(next), plan };
+      return { file, options: this.#units.changedOptions(next), plan };
     } catch (error) {
       const { faults, failure } = refusalOf(error);
       return { file, faults: failure === null ? faults : [failure] };
@@ -157,7 +157,7 @@ export class Reloader {
   /** Returns the plan. Returns an error of the ledger rather than throwing it, because it is no fault of the configuration. */
   async #planned(next: Config): Promise<readonly string[] | LedgerError> {
     try {
-      return await this.#installation.planned(next);
+      return await this.#units.planned(next);
     } catch (error) {
       if (error instanceof LedgerError) return error;
       throw error;
@@ -176,7 +176,7 @@ export class Reloader {
     try {
       const next = this.#load();
       await this.#record(trigger);
-      const { changes, restart } = await this.#installation.apply(next);
+      const { changes, restart } = await this.#units.apply(next);
       const now = changes.length > 0 ? generation + 1 : generation;
       const loadedAt = changes.length > 0 ? this.#clock.now() : this.#state.loadedAt;
       this.#state = { generation: now, loadedAt, stale: undefined, values: next.values };

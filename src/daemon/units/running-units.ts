@@ -19,7 +19,7 @@ import { SinkUnit } from './sink-unit.ts';
 import { SourceUnit } from './source-unit.ts';
 
 /** The running sinks and sources of the current configuration. */
-export class Installation {
+export class RunningUnits {
   readonly #parts: Parts;
   readonly #sinks = new Map<string, SinkUnit>();
   readonly #sources: Map<string, SourceUnit>;
