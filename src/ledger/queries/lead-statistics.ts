@@ -12,7 +12,7 @@ interface Since {
 }
 
 /** Counts and measures the leads of a period. Uses indexes and does a bounded amount of work. */
-export class Measures {
+export class LeadStatistics {
   readonly #db: Database.Database;
   readonly #sql;
 

@@ -28,7 +28,7 @@ import { DeliveryList } from './delivery-list.ts';
 import { FindLeads } from './find-leads.ts';
 import { LeadHistories } from './lead-history.ts';
 import { LeadList } from './lead-list.ts';
-import { Measures } from './lead-statistics.ts';
+import { LeadStatistics } from './lead-statistics.ts';
 import { PollList } from './poll-list.ts';
 import { RejectedList } from './rejected-list.ts';
 import { SinkActivityQueries } from './sink-activity-queries.ts';
@@ -44,7 +44,7 @@ export class PageQueries implements LedgerPages {
   readonly #finding: FindLeads;
   readonly #polls: PollList;
   readonly #rejected: RejectedList;
-  readonly #measures: Measures;
+  readonly #statistics: LeadStatistics;
   readonly #upcoming: UpcomingDeliveries;
   readonly #histories: LeadHistories;
   readonly #services;
@@ -58,7 +58,7 @@ export class PageQueries implements LedgerPages {
     this.#finding = new FindLeads(db);
     this.#polls = new PollList(db, this.#status);
     this.#rejected = new RejectedList(db);
-    this.#measures = new Measures(db);
+    this.#statistics = new LeadStatistics(db);
     this.#upcoming = new UpcomingDeliveries(db);
     this.#histories = new LeadHistories(db, { leads: this.#leads, deliveries: this.#deliveries });
     this.#services = servicesQuery(db);
@@ -81,11 +81,11 @@ export class PageQueries implements LedgerPages {
   }
 
   newLeads(now: Date, hours: number): { readonly hour: Date; readonly leads: number }[] {
-    return this.#measures.newLeads(now, hours);
+    return this.#statistics.newLeads(now, hours);
   }
 
   speed(since: Date): readonly Speed[] {
-    return this.#measures.speed(since);
+    return this.#statistics.speed(since);
   }
 
   leads(search: LeadSearch, page: Page): Rows<LeadRow> {

@@ -19,17 +19,17 @@ import {
   totalsOfSlots,
 } from '../rules/queries/sink-activity.ts';
 import { deliveryId } from '../schema/views.ts';
-import { Measures } from './lead-statistics.ts';
+import { LeadStatistics } from './lead-statistics.ts';
 
 /** Reads what one sink did. Each query reads a limited number of rows, or counts the entries of an index. */
 export class SinkActivityQueries {
   readonly #rows: SinkRows;
-  readonly #measures: Measures;
+  readonly #statistics: LeadStatistics;
   readonly #sql;
 
   constructor(db: Database.Database, rows: SinkRows) {
     this.#rows = rows;
-    this.#measures = new Measures(db);
+    this.#statistics = new LeadStatistics(db);
     this.#sql = prepare(db);
   }
 
@@ -42,7 +42,7 @@ export class SinkActivityQueries {
     return activityOf(request, {
       slots: this.#sql.slots.all(sinkNo, since, end),
       firstSlot: this.#sql.firstSlot.get(sinkNo),
-      speed: this.#measures.speedOf(sink, new Date(since)),
+      speed: this.#statistics.speedOf(sink, new Date(since)),
       holds: this.#sql.holds.all(sinkNo, MAX_HOLDS),
       ages: ageRanges(request.now).map(
         ([after, until]) => this.#sql.pending.get(sinkNo, after, until, MAX_PENDING) ?? 0,
