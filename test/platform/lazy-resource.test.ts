@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { OnDemand } from '../../src/platform/process/lazy-resource.ts';
+import { LazyResource } from '../../src/platform/process/lazy-resource.ts';
 
 function counted() {
   const seen = { opened: 0, ended: [] as number[] };
-  const pool = new OnDemand(async () => {
+  const pool = new LazyResource(async () => {
     seen.opened += 1;
     return seen.opened;
   });
@@ -23,7 +23,7 @@ test('is opened when it is first needed, once for all who need it at the same ti
 
 test('is opened again when that failed before', async () => {
   let tries = 0;
-  const pool = new OnDemand(async () => {
+  const pool = new LazyResource(async () => {
     tries += 1;
     if (tries === 1) throw new Error('not there');
     return tries;

@@ -2,7 +2,7 @@
  * A resource that is opened once, at its first use. If opening fails, the next use tries again. Code that is imported by `open` alone is
  * not loaded before the first use.
  */
-export class OnDemand<T> {
+export class LazyResource<T> {
   readonly #open: () => Promise<T>;
   #opened: Promise<T> | undefined;
   #isClosed = false;

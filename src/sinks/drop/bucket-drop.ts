@@ -1,6 +1,6 @@
 import type { BucketAccess } from '../../bucket/bucket-options.ts';
 import type { ObjectStore, Sending } from '../../bucket/object-store.ts';
-import { OnDemand } from '../../platform/process/lazy-resource.ts';
+import { LazyResource } from '../../platform/process/lazy-resource.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
 import { type AttemptUnderWay, WITHOUT_LEASE } from '../sink.ts';
 import type { SinkParts } from '../sink-type.ts';
@@ -26,14 +26,14 @@ export class BucketDrop implements Drop {
   readonly #access: BucketAccess;
   readonly #prefix: string;
   readonly #parts: Pick<SinkParts, 'clock' | 'timeoutMs'>;
-  readonly #store: OnDemand<ObjectStore>;
+  readonly #store: LazyResource<ObjectStore>;
 
   /** @param prefix the beginning of every key: empty, or with a slash at its end */
   constructor(access: BucketAccess, prefix: string, parts: Pick<SinkParts, 'clock' | 'timeoutMs'>) {
     this.#access = access;
     this.#prefix = prefix;
     this.#parts = parts;
-    this.#store = new OnDemand(async () => {
+    this.#store = new LazyResource(async () => {
       const { ObjectStore } = await import('../../bucket/object-store.ts'); // several MB of packages that few installations need
       return new ObjectStore(access);
     });

@@ -1,7 +1,7 @@
 import type { Pool } from 'undici';
 import { post, type Response } from '../../platform/http/post.ts';
 import { readRetryAfter } from '../../platform/http/retry-after.ts';
-import { OnDemand } from '../../platform/process/lazy-resource.ts';
+import { LazyResource } from '../../platform/process/lazy-resource.ts';
 import type { SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { reachServer } from './reach-server.ts';
@@ -56,12 +56,12 @@ export class ApiServer {
   /** Scheme, host and port. */
   readonly origin: string;
   readonly #parts: SinkParts;
-  readonly #pool: OnDemand<Pool>;
+  readonly #pool: LazyResource<Pool>;
 
   constructor(origin: string, parts: SinkParts) {
     this.origin = origin;
     this.#parts = parts;
-    this.#pool = new OnDemand(async () => {
+    this.#pool = new LazyResource(async () => {
       const { Pool } = await import('undici');
       return new Pool(origin, {
         connections: parts.concurrency,

@@ -1,7 +1,7 @@
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import { mappedText } from '../../leads/mapped-fields.ts';
 import type { Outcome, Refused } from '../../leads/outcome.ts';
-import { OnDemand } from '../../platform/process/lazy-resource.ts';
+import { LazyResource } from '../../platform/process/lazy-resource.ts';
 import type { EventKind } from '../lead-event.ts';
 import { type AttemptUnderWay, type Preview, type Sink, type TestResult, WITHOUT_LEASE } from '../sink.ts';
 import type { SinkParts } from '../sink-type.ts';
@@ -20,12 +20,12 @@ const NO_TOPIC: Refused = {
 export class KafkaSink implements Sink {
   readonly #options: KafkaOptions;
   readonly #parts: SinkParts;
-  readonly #cluster: OnDemand<Cluster>;
+  readonly #cluster: LazyResource<Cluster>;
 
   constructor(options: KafkaOptions, parts: SinkParts) {
     this.#options = options;
     this.#parts = parts;
-    this.#cluster = new OnDemand(async () => {
+    this.#cluster = new LazyResource(async () => {
       const { openCluster } = await import('./open-cluster.ts');
       return openCluster(options, parts);
     });

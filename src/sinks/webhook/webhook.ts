@@ -6,7 +6,7 @@ import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
 import { post, READ_MS } from '../../platform/http/post.ts';
 import { readRetryAfter } from '../../platform/http/retry-after.ts';
 import { tryConnection } from '../../platform/http/try-connection.ts';
-import { OnDemand } from '../../platform/process/lazy-resource.ts';
+import { LazyResource } from '../../platform/process/lazy-resource.ts';
 import { attemptParts } from '../attempt-parts.ts';
 import { reachServer } from '../http/reach-server.ts';
 import { type AttemptUnderWay, type Preview, type Sink, type TestResult, WITHOUT_LEASE } from '../sink.ts';
@@ -30,7 +30,7 @@ export class WebhookSink implements Sink {
   readonly #keys: readonly KeyObject[];
   /** Whether the answers of delivered leads are stored too. */
   readonly #storesAll: boolean;
-  readonly #pool: OnDemand<Pool>;
+  readonly #pool: LazyResource<Pool>;
 
   constructor(options: z.output<ReturnType<typeof webhookOptions>>, parts: SinkParts) {
     this.#parts = parts;
@@ -47,7 +47,7 @@ export class WebhookSink implements Sink {
       (secret) => readSigningKey(secret?.reveal() ?? '') ?? [],
     );
     this.#storesAll = options.store_answers === 'all';
-    this.#pool = new OnDemand(async () => {
+    this.#pool = new LazyResource(async () => {
       const { Pool } = await import('undici');
       return new Pool(this.#url.origin, {
         connections: parts.concurrency,

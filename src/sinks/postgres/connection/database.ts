@@ -1,6 +1,6 @@
 import type { ClientBase, Pool } from 'pg';
 import type { Refused } from '../../../leads/outcome.ts';
-import { OnDemand } from '../../../platform/process/lazy-resource.ts';
+import { LazyResource } from '../../../platform/process/lazy-resource.ts';
 import { DeadlinePassed, withinDeadline } from '../../../platform/time/deadline.ts';
 import { hostOf, openPool } from '../../../postgres/open-pool.ts';
 import type { SinkParts } from '../../sink-type.ts';
@@ -21,13 +21,13 @@ export class Database {
   /** Name for messages, with the host and without a password. */
   readonly where: string;
   readonly #timeoutMs: number;
-  readonly #pool: OnDemand<Pool>;
+  readonly #pool: LazyResource<Pool>;
   #closed: Promise<void> | undefined;
 
   constructor(address: string, connections: number, { timeoutMs, userAgent }: SinkParts) {
     this.where = `PostgreSQL at ${hostOf(address)}`;
     this.#timeoutMs = timeoutMs;
-    this.#pool = new OnDemand(() =>
+    this.#pool = new LazyResource(() =>
       openPool({
         address,
         connections,
