@@ -267,7 +267,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'batch-leads.ts',
       'require-fields.ts',
       'curl-command.ts',
-      'first-entry.ts',
+      'initial-config-lines.ts',
       'keyed-mutex.ts',
       'lead-key.ts',
       'overwrite.ts',

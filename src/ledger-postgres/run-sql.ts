@@ -4,9 +4,9 @@ import { DeadlinePassed, withinDeadline } from '../platform/time/deadline.ts';
 import { hostOf, openPool } from '../postgres/open-pool.ts';
 import { isOfServer } from '../postgres/server-error.ts';
 import type { PostgresPlace } from './database/postgres-access.ts';
+import { numberParameters } from './number-parameters.ts';
 import { toQueryFailure } from './query-failure.ts';
 import { beginQuery } from './query-session.ts';
-import { numberParameters } from './query-values.ts';
 import { type StreamedResult, streamRows } from './streamed-rows.ts';
 
 const CONNECT_MS = 10_000;

@@ -12,7 +12,7 @@ import { optionJsonSchema } from '../options/option-json-schema.ts';
 import { nameOption } from '../options/option-limits.ts';
 import { sourceEntry } from '../options/source-entry.ts';
 import { checkAdminAccess, commandToken, headerOf, loginOf, tokensOf } from './admin-access.ts';
-import { refuseFileOptions, refuseSharedSchema } from './ledger-server.ts';
+import { refuseFileOptions, refuseSharedSchema } from './check-ledger-server.ts';
 import { isMap, type Purpose, withoutSecrets } from './purpose.ts';
 import { SinkReader } from './sink-reader.ts';
 import { TreeValidator } from './validate-tree.ts';

@@ -8,7 +8,7 @@ import { quoted } from '../../postgres/identifier.ts';
 import { hostOf, openPool } from '../../postgres/open-pool.ts';
 import { toLedgerFailure } from '../database/ledger-failure.ts';
 import { requireShape } from '../database/migrating.ts';
-import { numberParameters } from '../query-values.ts';
+import { numberParameters } from '../number-parameters.ts';
 import { CELLS, completing, type GroupAnswers } from './extract-cells.ts';
 
 const CONNECT_MS = 10_000;

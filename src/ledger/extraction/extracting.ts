@@ -8,7 +8,7 @@ import { type ClockStep, reachedBackBy } from '../rules/extraction/clock-steps.t
 import { inParts, Part } from '../rules/extraction/parts.ts';
 import { requireCurrentSchema } from '../schema/upgrading.ts';
 import { leadRows } from '../schema/views.ts';
-import { completing } from './lead-cells.ts';
+import { completing } from './complete-lead-rows.ts';
 
 /**
  * The length of a stretch: in rows for relations with JSON, in cells for others. It is about the length of a part, because each thread

@@ -1,4 +1,4 @@
-import { crmLines } from '../crm/first-entry.ts';
+import { initialConfigLines } from '../crm/initial-config-lines.ts';
 import { defineSink } from '../sink-type.ts';
 import { DAILY_UNIT } from './account-limits.ts';
 import { MAX_INPUTS } from './batch-requests.ts';
@@ -41,7 +41,7 @@ export const hubspot = defineSink({
     ) => `  crm:                               # a contact and a deal in HubSpot for each lead; first run \`leadsync setup\`
     type: hubspot
     token: ${token}
-${crmLines(region)}`,
+${initialConfigLines(region)}`,
     needsSetup: true,
   },
   load: async () => {

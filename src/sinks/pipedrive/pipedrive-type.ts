@@ -1,4 +1,4 @@
-import { crmLines } from '../crm/first-entry.ts';
+import { initialConfigLines } from '../crm/initial-config-lines.ts';
 import { defineSink } from '../sink-type.ts';
 import { costOf } from './calls.ts';
 import { fieldFault, pipedriveOptions, standardFields } from './options.ts';
@@ -39,7 +39,7 @@ export const pipedrive = defineSink({
     type: pipedrive
     domain: ${domain}
     token: \${PIPEDRIVE_TOKEN}
-${crmLines(region)}`,
+${initialConfigLines(region)}`,
     needsSetup: true,
   },
   load: async () => {

@@ -1,4 +1,4 @@
-import { crmLines } from '../crm/first-entry.ts';
+import { initialConfigLines } from '../crm/initial-config-lines.ts';
 import { defineSink } from '../sink-type.ts';
 import { DAILY_UNIT } from './api-usage.ts';
 import { fieldFault, salesforceOptions, standardFields } from './options.ts';
@@ -39,7 +39,7 @@ export const salesforce = defineSink({
     domain: ${domain}
     client_id: \${SALESFORCE_CLIENT_ID}
     client_secret: \${SALESFORCE_CLIENT_SECRET}
-${crmLines(region)}`,
+${initialConfigLines(region)}`,
     needsSetup: true,
   },
   load: async () => {

@@ -6,7 +6,7 @@ import type { Relation } from '../../src/catalog/relation.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { Cell } from '../../src/ledger/contract/ledger-tables.ts';
 import { LedgerExtract } from '../../src/ledger/extraction/extracting.ts';
-import { completing } from '../../src/ledger/extraction/lead-cells.ts';
+import { completing } from '../../src/ledger/extraction/complete-lead-rows.ts';
 import { leadRows } from '../../src/ledger/schema/views.ts';
 import { oddLeads } from '../catalog/odd-leads.ts';
 import { aLead, aListedLead, listedAs } from '../support/scene/a-lead.ts';
