@@ -14,9 +14,9 @@ const RELEASE_MS = 1_000;
 const never = new AbortController().signal;
 
 /**
- * Makes this process the only one that polls and dispatches with a ledger, until `release`. The lock is a lease and not a session's lock, which
- * would last for hours if a machine is cut off. It only prevents that two processes do the same work: what must not happen twice is prevented by the
- * leases of batches and by the fences of polls, even when a holder that was frozen goes on.
+ * Makes this process the only one that polls and dispatches with a ledger, until `release`. The lock is a lease, because the lock of a session would
+ * last for hours after a machine is cut off. It only saves processes from doing the same work: the leases of batches and the fences of polls prevent
+ * that anything happens twice, even if a frozen holder continues.
  * @throws LedgerError with the code `held` if another process holds the ledger
  */
 export async function holdLedger(

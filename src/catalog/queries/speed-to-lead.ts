@@ -1,6 +1,6 @@
 import { type Query, since } from '../query.ts';
 
-/** Returns one row for each sink that is or was owed leads. Percentiles are in seconds, by the nearest-rank method. */
+/** Returns one row for each sink to which leads are or were owed. Percentiles are in seconds, by the nearest-rank method. */
 export const speedToLead: Query = {
   name: 'speed-to-lead',
   asks: 'How long does a lead take from its creation to each sink?',

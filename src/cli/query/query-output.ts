@@ -31,7 +31,7 @@ export type Write = (text: string) => boolean | Promise<boolean>;
 
 const FLUSH_CHARACTERS = 64 * 1024;
 
-/** Writes a result. Returns undefined if the reader closed the output. @throws QueryRefused, and whatever the rows throw */
+/** Writes a result. Returns undefined if the reader closed the output. @throws QueryRefused, or an error from reading the rows */
 export async function writeAnswer(
   { columns, rows }: QueryResult,
   options: OutputOptions,

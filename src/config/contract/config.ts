@@ -139,7 +139,7 @@ export interface LedgerServer {
   readonly connections: number;
 }
 
-/** What a server has where the configuration names only its address. */
+/** Defaults of the options of a ledger's server apart from its address. */
 export const DEFAULT_SERVER: Pick<LedgerServer, 'schema' | 'connections'> = {
   schema: 'leadsync_ledger',
   connections: 4,

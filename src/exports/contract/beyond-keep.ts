@@ -3,9 +3,9 @@ import { BACKUP_ENDING } from './format-names.ts';
 import { type ExportConfig, isBackup } from './options.ts';
 
 /**
- * Returns those of the files that are too many for `keep` once `made` is written. Of the files of one name, considers only backups for a backup,
- * and only exports for an export, because both may have had that name in the same folder. Files with a later name than `made` were written while
- * the clock was ahead, and come first. `files` are sorted by name.
+ * Returns the files that exceed `keep` once `made` is written, oldest first. Counts only backups for a backup, and only exports for an export,
+ * because both may have used the same name in the same folder. A file whose name sorts after `made` was written while the clock was ahead, so it
+ * counts as older than all others. `files` are sorted by name.
  */
 export function beyondKeep(
   config: Pick<ExportConfig, 'keep' | 'format'>,
@@ -20,7 +20,7 @@ export function beyondKeep(
   return [...all.slice(ahead), ...all.slice(0, ahead)].slice(0, -keep);
 }
 
-/** Returns those of the present files of an export or backup that a run at `now` would remove because of `keep`. `files` are sorted by name. */
+/** Returns the present files of an export or backup that a run at `now` would remove because of `keep`. `files` are sorted by name. */
 export function removedByRun(config: ExportConfig, files: readonly string[], now: Date): readonly string[] {
   const made = fileNameOf(config.name, now, isBackup(config) ? BACKUP_ENDING : '');
   return beyondKeep(config, inOrder([...files, made]), made);

@@ -16,8 +16,8 @@ export async function forgettable(tx: Transaction, name: string): Promise<number
 }
 
 /**
- * Skips one chunk of the pending deliveries of a sink that is no longer declared. Returns how many it skipped. If that is 0, `forgettable` tells
- * whether any is left: a transaction for which this one waited may have changed all that it had chosen.
+ * Skips one chunk of the pending deliveries of a sink that is no longer declared. Returns the number of deliveries that it skipped. That number can
+ * be 0 although others are left, because another transaction may have changed the chosen deliveries first: `forgettable` counts the rest.
  */
 export async function forgetChunk(tx: Transaction, name: string): Promise<number> {
   tx.requireOwingLock();

@@ -87,9 +87,9 @@ export async function pause(tx: Transaction, name: string, reason: string): Prom
 }
 
 /**
- * Makes one step of ending a pause, after which the next probe of a held sink is due. What waits for the probe becomes due first, so that one of it
- * can be the probe, and in parts, without a lock on the sink. Until the last step, the sink stays paused or held, so that claims in between leave it
- * alone. Returns `undefined` if there is no such sink, and whether this was the last step.
+ * Makes one step of ending a pause, or of making the next probe of a held sink due. The first steps make the batches and deliveries that wait for the
+ * probe due, in chunks and without a lock on the sink, so that a claim finds one of them as the probe. The sink stays paused or held until the last
+ * step, so that no claim takes them earlier. Returns whether this was the last step; undefined if there is no such sink.
  */
 export async function resume(tx: Transaction, name: string): Promise<boolean | undefined> {
   const found = await findSink(tx, name);

@@ -41,9 +41,9 @@ interface Sent {
 }
 
 /**
- * Commits transactions, and finds out what became of one whose connection was lost before the server's answer. Each connection has a row in
- * `_commits`, which each of its transactions locks and gives a token of its own. So the row has the token if the transaction was committed, and
- * who asks for the row waits for a transaction that is still running. This holds after a failover and after a crash too.
+ * Commits transactions, and finds out whether a transaction was committed if its connection broke before the server answered. Each connection has a
+ * row in `_commits`. Each transaction locks that row and writes a new token into it, so the row has the token if the transaction was committed, and a
+ * query for the row waits while the transaction still runs. This holds after a failover and after a crash, too.
  */
 export class Commits {
   readonly #where: string;

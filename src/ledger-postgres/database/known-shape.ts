@@ -1,7 +1,10 @@
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { migrations } from './schema.ts';
 
-/** Requires that this version knows the schema of a ledger, to which so many migrations were applied. @throws LedgerError if a newer leadsync wrote it */
+/**
+ * Requires that this version knows every migration that was applied to a ledger. `shape` is the number of applied migrations. @throws LedgerError if
+ * a newer leadsync wrote it
+ */
 export function requireKnown(where: string, shape: number): void {
   if (shape <= migrations.length) return;
   throw new LedgerError(

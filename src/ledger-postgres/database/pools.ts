@@ -13,7 +13,7 @@ export interface ConnectionPlace {
   readonly applicationName: string;
 }
 
-/** The connections of a ledger, by what waits for them. */
+/** The connections of a ledger, in a pool for each purpose. */
 export interface Pools {
   readonly writers: Pool;
   readonly readers: Pool;

@@ -25,8 +25,8 @@ export function settingsFor(schema: string): Settings {
 }
 
 /**
- * Settings of connections that polls and deliveries use. Plans are not left to statistics, which are wrong for tables that are empty one minute and have a million
- * rows the next.
+ * Settings of the connections for polls and deliveries. They force index scans and generic plans, because statistics are wrong for tables that are
+ * empty one minute and have a million rows the next.
  */
 export const WRITING = {
   plan_cache_mode: 'force_generic_plan',
@@ -35,9 +35,9 @@ export const WRITING = {
   enable_mergejoin: 'off',
 };
 
-/** Settings of connections for questions: plans depend on which filters are given. */
+/** Settings of the connections for pages and the API: PostgreSQL plans each query for the filters that it has. */
 export const ASKING = { ...WRITING, plan_cache_mode: 'force_custom_plan' };
 
-/** Ends the limits on how long a statement or a transaction takes: until the end of the transaction if $1, otherwise for the session. */
+/** Removes the time limits of statements and transactions: until the end of the transaction if $1 is true, otherwise for the session. */
 export const WITHOUT_TIMEOUTS =
   "SELECT set_config(name, '0', $1) FROM pg_settings WHERE name IN ('statement_timeout', 'transaction_timeout')";

@@ -31,10 +31,10 @@ interface Begun {
 type Counts = Record<DeliveryState, number> & { deliveredAt: number | null };
 
 /**
- * A transaction that is open on one connection. So that no two wait for each other, each takes its locks in this order: the owing lock, the lock of the
- * clock, the row of the ledger, sources, batches, sinks, deliveries, counts; and those of several rows in the order of their names or numbers. A claim skips what
- * others have locked. A batch that a claim has made for deliveries before they were locked is locked after them, but never waited for. A settlement that owes newer contents has to lock the batches of their leads after its own; if that ends in a deadlock, it is
- * run again.
+ * A transaction that is open on one connection. To prevent deadlocks, all transactions take their locks in this order: the owing lock, the lock of
+ * the clock, the row of the ledger, sources, batches, sinks, deliveries, counts; and rows of the same kind in the order of their names or numbers. A
+ * claim skips what others have locked. If a claim creates a batch for deliveries before they are locked, the batch is locked after them, without
+ * waiting. A settlement that owes newer contents has to lock the batches of their leads after its own; if that ends in a deadlock, it is run again.
  */
 export class Transaction {
   /** The time of the ledger when the transaction began and had its locks, in ms since 1970. */

@@ -1,7 +1,7 @@
 import { statement } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 
-/** Adds up the changes of the counts of deliveries, so that few of them have to be read. */
+/** Merges the recorded changes of delivery counts into the counts of their sinks, so that queries read only a few changes. */
 export async function addUpCounts(tx: Transaction): Promise<void> {
   // One process at a time, and none while times are moved.
   await tx.rows(LOCK_LEDGER);

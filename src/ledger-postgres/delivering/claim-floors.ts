@@ -10,7 +10,7 @@ export type Place = readonly [dueAt: number, deliveryNo: number];
 /** The place before all due deliveries. */
 export const START: Place = [0, 0];
 
-/** How far claims have taken what is due at a sink. */
+/** The place from which the next claim of a sink with a backlog reads. */
 export interface Floor {
   readonly place: Place;
   /** When a claim last looked from the start, by the monotonic clock. */
@@ -18,11 +18,12 @@ export interface Floor {
 }
 
 /**
- * How far the claims of a backlog have taken what is due, by sink. The index still contains the deliveries that were taken, until vacuum removes
- * them, which a long transaction of another program may prevent. A claim that began at the start would walk over all of them.
+ * For each sink with a backlog, the place in the index of due deliveries before which earlier claims have taken everything. The index keeps the
+ * entries of taken deliveries until vacuum removes them, which a long transaction of another program may prevent, and a claim that began at the start
+ * would read all of them.
  *
- * What is due before a floor, because another claim had locked it or a transaction committed late, is claimed a second late, and only at a sink with
- * a backlog.
+ * A delivery before the floor that became visible late, because another claim had locked it or its transaction committed late, is claimed up to a
+ * second later. This affects only sinks with a backlog.
  */
 export class ClaimFloors {
   readonly #clock: Clock;

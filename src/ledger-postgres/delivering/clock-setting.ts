@@ -26,18 +26,21 @@ export async function clockAt(tx: Transaction): Promise<Date> {
   return new Date((await readClock(tx)).clock_at);
 }
 
-/** Returns what the ledger knows about its clock. */
+/** Returns the latest recorded time, what the clock shows now, and how far the clock was set so far. */
 export async function readClock(tx: Transaction): Promise<LedgerClock> {
   return (await tx.first(CLOCK)) as LedgerClock;
 }
 
-/** Like `readClock`. Locks it until the end of the transaction, which may then move times. */
+/** Like `readClock`, but locks the row of the clock until the end of the transaction, which may then move times. */
 export async function lockClock(tx: Transaction): Promise<LedgerClock> {
   tx.requireOwingLock();
   return (await tx.first(LOCK_CLOCK)) as LedgerClock;
 }
 
-/** Records the time that the clock shows. That of the transaction may be from before a step that another process has followed since. */
+/**
+ * Records the time that the clock shows now. Does not use the time of the transaction, which may be from before a step of the clock that another
+ * process has already followed.
+ */
 export async function recordClock(tx: Transaction): Promise<void> {
   await tx.run(RECORD_CLOCK);
 }

@@ -14,7 +14,7 @@ import { claimingSql, type DueRow } from './claiming-sql.ts';
 
 const { DUE, LEASED, NEWEST, NEXT_DUE, NEXT_LEASE_END } = claimingSql;
 
-/** What a process remembers of a sink from claim to claim, as one claim has found and changed it. */
+/** What a process remembers about a sink between two claims. */
 export interface Memory {
   floor: Floor | undefined;
   /** The number of batches claimed from a backlog since the last turn of the newest leads. */

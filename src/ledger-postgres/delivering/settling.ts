@@ -84,8 +84,9 @@ export async function undoBegin(
 }
 
 /**
- * Returns an attempt with its start by the ledger's clock: as long ago as the machine's clock shows, whose time itself may be a different one.
- * If that clock was set in the meantime, rather too early than too late, so that no destination that the leads have reached is forgotten.
+ * Returns an attempt with its start converted to the ledger's clock, from the time that has passed since then on the clock of this machine. If that
+ * clock was set in the meantime, the result may be too early but never too late: a late start would hide a destination that the leads have already
+ * reached.
  */
 export function byLedgerClock(tx: Transaction, attempt: Attempt, machineTime: Date): Attempt {
   const agoMs = Math.max(attempt.durationMs, machineTime.getTime() - attempt.startedAt.getTime());
@@ -99,8 +100,8 @@ export interface EndedAttempt {
 }
 
 /**
- * Records the outcomes of attempts whose starts are by the ledger's clock, as if each had been recorded after the one before it. Returns undefined
- * for each whose lease is no longer current.
+ * Records the outcomes of attempts one after the other, in order. The starts of the attempts are by the ledger's clock. Returns undefined for each
+ * attempt whose lease is no longer current.
  */
 export async function settle(
   tx: Transaction,

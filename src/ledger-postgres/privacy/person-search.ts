@@ -13,7 +13,7 @@ import {
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 
-/** Returns the leads and rejected leads with an id. */
+/** Returns the leads and rejected leads with a lead id. */
 export async function personNamed(
   tx: Transaction,
   lead: LeadId,

@@ -15,12 +15,12 @@ interface PollKey {
 }
 
 /**
- * The fence of a poll. Each transaction of the poll that writes counts as a part of it, and names the number of parts before it. It writes nothing
- * if the ledger does not have this poll with this number of parts: another process has begun a poll of the source, the ledger was set back, or an
- * earlier part whose outcome was unknown was committed. What this process remembers of the poll is then not what the ledger has.
+ * The fence of a poll, which prevents this process from writing with an outdated view of the poll. Each transaction that writes for the poll counts
+ * as one part, and names the number of parts before it. The transaction fails if the ledger does not have this poll with this number of parts:
+ * another process has begun a poll of the source, the ledger was rolled back, or an earlier part whose outcome was unknown was committed after all.
  *
- * What a poll writes also depends on what it has read. So a transaction that reads for a poll makes the same check: it sees what the last
- * transaction of the poll left, whichever server answers.
+ * What a poll writes also depends on what it has read, so each transaction that reads for the poll makes the same check. It then sees what the last
+ * transaction of the poll wrote, whichever server answers.
  */
 export class Fence {
   readonly #poll: PollKey;

@@ -1,4 +1,4 @@
-/** What a process says of itself with each beat. */
+/** What a process reports about itself with each beat. */
 export interface OwnLife {
   /** The name of its machine. */
   readonly machine: string;

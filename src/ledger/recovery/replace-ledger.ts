@@ -10,7 +10,7 @@ import { tolerateDamage } from './damaged-file.ts';
 /** The sizes and times of a ledger's file and write-ahead log, which change with each write. */
 export type LedgerState = string;
 
-/** Returns the present state of a ledger's files. A missing log counts as an empty one. */
+/** Returns the present state of a ledger's files. A missing write-ahead log counts as an empty one. */
 export function stateOf(file: string): LedgerState {
   const log = statSync(`${file}-wal`, { bigint: true, throwIfNoEntry: false });
   const { size, mtimeNs } = statSync(file, { bigint: true });

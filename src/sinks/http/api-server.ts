@@ -29,7 +29,9 @@ export interface Answer {
   header(name: string): string | undefined;
 }
 
-/** How to make one request. */
+/**
+ * Limits of one request, and what the caller must learn about it: when to stop, which lease to confirm, and whether the server may have stored data.
+ */
 export interface CallLimits {
   readonly stop: AbortSignal;
   /** Called immediately before the request is sent. If it throws, nothing is sent. */

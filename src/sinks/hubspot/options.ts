@@ -87,7 +87,10 @@ const ENQUIRY_FIELDS: Readonly<Record<string, StandardField>> = {
 
 const TITLE: StandardField = { from: 'lead.service_name + ": " + lead.client_name', max: 255 };
 
-/** Returns the standard fields for a new account. */
+/**
+ * Returns the fields that the sink writes unless the option `fields` replaces them. They fit a new HubSpot account without changes to it, apart from
+ * what `leadsync setup` creates. Empty if `standard_fields` is off.
+ */
 export function standardFields(
   { object, standard_fields: isOn }: HubSpotOptions,
   region: string | undefined,

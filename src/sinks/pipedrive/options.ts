@@ -86,7 +86,10 @@ const ANSWERS = 'lead.questions.map(q, q.question + "\\n" + q.answer).join("\\n\
 const MAX_NOTE = 30_000;
 const MAX_TEXT = 65_535;
 
-/** Returns the standard fields for a new company. */
+/**
+ * Returns the fields that the sink writes unless the option `fields` replaces them. They fit a new Pipedrive company without changes to it, apart
+ * from what `leadsync setup` creates. Empty if `standard_fields` is off.
+ */
 export function standardFields(
   { object, note, standard_fields: isOn }: Pick<PipedriveOptions, 'object' | 'note' | 'standard_fields'>,
   region: string | undefined,

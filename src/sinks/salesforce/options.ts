@@ -97,7 +97,10 @@ export const KEY = 'Leadsync_Key__c';
 /** The field for the address of the lead's page. */
 export const URL_FIELD = 'Leadsync_Url__c';
 
-/** Returns the standard fields for a new org. */
+/**
+ * Returns the fields that the sink writes unless the option `fields` replaces them. They fit a new Salesforce org without changes to it, apart from
+ * what `leadsync setup` creates. Empty if `standard_fields` is off.
+ */
 export function standardFields(
   { standard_fields: isOn }: Pick<SalesforceOptions, 'standard_fields'>,
   region: string | undefined,

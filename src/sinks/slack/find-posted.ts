@@ -18,7 +18,7 @@ export function metadataOf(deliveries: readonly Delivery[]) {
 /** Reads a page of a channel, newest message first. Returns undefined if the app may not read the channel. @throws SinkUnavailable */
 export type ReadPage = (parameters: Readonly<Record<string, string>>) => Promise<ApiAnswer | undefined>;
 
-/** What a search for messages found. */
+/** Result of a search for messages. */
 export interface Posted<Message> {
   /** The messages that were found, by the id of each delivery in them. */
   readonly messages: ReadonlyMap<string, Message>;

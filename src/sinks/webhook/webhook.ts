@@ -20,7 +20,7 @@ import { readSigningKey, sign } from './signature.ts';
 /** Maximum number of characters of an answer to store. */
 const MAX_ANSWER = 1000;
 
-/** Sends requests. Each request may take the whole timeout until the headers of its answer arrive. */
+/** Posts each batch as one request, signed if there is a secret. A request may take the whole `timeout` until the headers of its answer arrive. */
 export class WebhookSink implements Sink {
   readonly #parts: SinkParts;
   readonly #url: URL;

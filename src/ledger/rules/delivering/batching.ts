@@ -36,8 +36,9 @@ export function afterLosses(lost: number, deliveries: number): LostBatch | undef
 }
 
 /**
- * Returns the number `turns` of the next `places` batches that carry the newest leads while a backlog drains, and `next`, the next `before`.
- * @param before the number of batches since the last turn of the newest leads
+ * Returns, for the next `places` batches of a sink with a backlog, the number `turns` of batches that carry the newest leads, and `next`, which the
+ * next call gets as `before`.
+ * @param before number of batches since the last batch with the newest leads
  */
 export function turnsOfNewest(before: number, places: number, window: number) {
   const every = Math.min(Math.max(window, 2), NEWEST_EVERY);

@@ -11,7 +11,10 @@ export interface Result {
   readonly attemptsBefore: number;
 }
 
-/** Returns the value of `bound` after an attempt; 0 if the attempt sent nothing, in which case `bound` keeps its value. */
+/**
+ * Returns the new value of the column `bound` after an attempt: 1 if a request may have carried the delivery's id, 2 if the sink then refused the
+ * lead, so that a later attempt may use another mapping. Returns 0 if the attempt sent nothing; the column then keeps its value.
+ */
 export function boundBy(outcome: Outcome): 0 | 1 | 2 {
   if (outcome.kind === 'refused') return outcome.unsent ? 0 : 2;
   return outcome.kind === 'unavailable' && outcome.unsent ? 0 : 1;

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { KnownProcess } from '../../contract/machines.ts';
 
 /**
- * Returns the processes that would take a duty, in the order in which they should: first those that are not reluctant, each group by a hash of
- * duty and process. So the duties spread over the processes by themselves, and a process that comes or goes changes the order of the others for
- * no duty.
+ * Returns the processes that would take a duty, in the order in which they should. Processes that are not reluctant come first; within each group, a
+ * hash of duty and process decides. So the duties spread over the processes, and a process that starts or ends does not change the order of the
+ * others.
  */
 export function dutyOrder(duty: string, processes: readonly KnownProcess[]): readonly string[] {
   const rank = ({ holder, reluctant }: KnownProcess) =>

@@ -3,8 +3,8 @@ import type { KnownDuty } from '../../contract/machines.ts';
 type LeaseState = Pick<KnownDuty, 'duty' | 'holder' | 'token' | 'renewals'>;
 
 /**
- * What this process has seen of the leases of duties. It measures with its own clock for how long a lease has not changed, so that a clock of the server
- * that was set ahead ends no lease, and one that was set back keeps none.
+ * The leases of duties as this process has seen them. It measures with its own clock how long a lease has not changed, so that setting the server's
+ * clock ahead ends no lease, and setting it back prolongs none.
  */
 export class ObservedDuties {
   readonly #seen = new Map<string, { readonly state: string; readonly sinceMs: number }>();

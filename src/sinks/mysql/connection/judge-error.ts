@@ -110,7 +110,10 @@ const CONNECTION: Readonly<Record<string, { what: string; hint: string }>> = {
   },
 };
 
-/** Judges an error from the server or the connection; `what` names the statement or lead. Does not interpret the message. */
+/**
+ * Returns what an error from the server or the connection means: whether the lead is refused, the database is unavailable, or the transaction may be
+ * tried again. Decides by the error's code, never by its message. `what` names the statement or lead in the reason.
+ */
 export function judgeError(called: Called, error: unknown, what: string): Judged {
   const { where } = called;
   if (error instanceof NotWritten) {

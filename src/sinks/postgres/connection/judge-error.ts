@@ -37,7 +37,10 @@ const HINTS: Readonly<Record<string, string>> = {
   '57P': 'Start the server again, unless it restarts by itself.',
 };
 
-/** Judges an error from PostgreSQL or the connection; `what` names the statement or lead. Does not interpret the message. */
+/**
+ * Returns what an error from PostgreSQL or the connection means: whether the lead is refused, the database is unavailable, or the transaction may be
+ * tried again. Decides by the error's code, never by its message. `what` names the statement or lead in the reason.
+ */
 export function judgeError(where: string, error: unknown, what: string): Judged {
   if (error instanceof NotWritten) {
     const reason = `${where} did not write the lead to ${error.table} and reported no error: a trigger or rule on that table discards it or changes its key. Change or drop that trigger or rule.`;
