@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { shrunkListing } from '../../src/status/problems/poll-checks.ts';
 import { commandInText } from '../../src/status/problems/problem.ts';
-import { shrunkListing } from '../../src/status/problems/problem-checks.ts';
 
 const listing = { lastSuccessAt: new Date('2026-11-21T10:00:00Z'), listed: 3, listedLately: 60, leads: 60 };
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../../platform/time/clock.ts';
-import type { PollFailure } from '../../status/problems/problem-checks.ts';
+import type { PollFailure } from '../../status/problems/poll-checks.ts';
 import type { Emit, EventOf } from '../../telemetry/events.ts';
 
 /** The failed last poll of a source. */

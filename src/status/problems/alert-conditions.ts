@@ -4,17 +4,11 @@ import { countOf, printSpan } from '../../platform/text/human-readable.ts';
 import { NEEDS_OPERATOR } from '../../telemetry/events/source-events.ts';
 import type { FileRuns } from '../export-view.ts';
 import type { AlertInputs, ObservedSink, ObservedSource } from './alert-inputs.ts';
+import { failedFiles } from './export-checks.ts';
+import { failedPoll, rejectedLeads, shrunkListing } from './poll-checks.ts';
 import { commandInText, type Problem } from './problem.ts';
-import {
-  deadLeads,
-  failedFiles,
-  failedPoll,
-  heldSink,
-  pausedSink,
-  rejectedLeads,
-  shrunkListing,
-} from './problem-checks.ts';
 import { lowDisk, staleConfig } from './process-problems.ts';
+import { deadLeads, heldSink, pausedSink } from './sink-checks.ts';
 
 /** Texts of alerts state no ages, because people read them later and each notice states the start on a line of its own. */
 const ALERT_TEXT = { command: commandInText };

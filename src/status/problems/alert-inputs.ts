@@ -3,8 +3,8 @@ import type { ListingSize } from '../../leads/listing-shrinkage.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
 import type { DeadReason } from '../../ledger/contract/status-rows.ts';
 import type { FileRuns } from '../export-view.ts';
+import type { PollFailure } from './poll-checks.ts';
 import type { DiskSpace, StaleConfig } from './problem.ts';
-import type { PollFailure } from './problem-checks.ts';
 
 /** State of the installation at one moment, from which the conditions are evaluated. Contains no lead data. */
 export interface AlertInputs {

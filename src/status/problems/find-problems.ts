@@ -8,6 +8,7 @@ import {
 } from '../../platform/text/human-readable.ts';
 import { type ExportView, runsOf } from '../export-view.ts';
 import type { SinkView, SourceView } from '../status-view.ts';
+import { failedFiles } from './export-checks.ts';
 import {
   commandInText,
   LATE_MS,
@@ -17,8 +18,8 @@ import {
   problem,
   SEE_LOG,
 } from './problem.ts';
-import { deadLeads, failedFiles, heldSink, pausedSink, waiting } from './problem-checks.ts';
 import { lowDisk, staleConfig } from './process-problems.ts';
+import { deadLeads, heldSink, pausedSink, waiting } from './sink-checks.ts';
 import { findSourceProblems } from './source-problems.ts';
 
 type NowAndCommand = Pick<ProblemContext, 'now' | 'command'>;

@@ -73,6 +73,8 @@ export interface ProblemContext extends TextOptions {
 
 /** Tolerance before a poll or a delivery counts as late, in ms. */
 export const LATE_MS = 60_000;
+/** Length of a hold or of a series of failed polls, in ms, up to which it is a warning, because most of this length end by themselves. */
+export const SHORT_MS = 300_000;
 /** Next step if no better one is known. */
 export const SEE_LOG = 'See the log of leadsync.';
 
@@ -101,4 +103,9 @@ export function commandInText(words: string): string {
 /** Returns `has been STATE since …` for text that is read now, and `is STATE` for an alert, which states the start on a line of its own. */
 export function isSince(state: string, at: Date, { now }: TextOptions): string {
   return now ? `has been ${state} since ${printMomentAndAge(at, now)}` : `is ${state}`;
+}
+
+/** Returns clauses as one sentence, with semicolons between them; empty if there are none. */
+export function sentenceOf(clauses: readonly string[]): string {
+  return clauses.length === 0 ? '' : `${clauses.join('; ')}.`;
 }

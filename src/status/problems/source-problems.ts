@@ -5,6 +5,7 @@ import { printLength, printMoment, printMomentAndAge } from '../../platform/text
 import { nextPollAfter } from '../cron-times.ts';
 import { readPollError } from '../poll-error.ts';
 import type { SourceView } from '../status-view.ts';
+import { failedPoll, rejectedLeads, shrunkListing } from './poll-checks.ts';
 import {
   commandInText,
   LATE_MS,
@@ -14,7 +15,6 @@ import {
   problem,
   SEE_LOG,
 } from './problem.ts';
-import { failedPoll, rejectedLeads, shrunkListing } from './problem-checks.ts';
 
 /** Maximum duration of a poll, in ms: the default `deadline` plus a margin. */
 const LONGEST_POLL_MS = 15 * 60_000;

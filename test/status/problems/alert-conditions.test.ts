@@ -4,8 +4,9 @@ import { CONDITIONS, type Condition } from '../../../src/alerts/condition.ts';
 import { HEALTHY } from '../../../src/leads/sink-health.ts';
 import { evaluateConditions } from '../../../src/status/problems/alert-conditions.ts';
 import type { AlertInputs } from '../../../src/status/problems/alert-inputs.ts';
+import { rejectedLeads } from '../../../src/status/problems/poll-checks.ts';
 import { commandInText } from '../../../src/status/problems/problem.ts';
-import { heldSink, rejectedLeads } from '../../../src/status/problems/problem-checks.ts';
+import { heldSink } from '../../../src/status/problems/sink-checks.ts';
 import {
   aBackup,
   ago,

@@ -4,7 +4,7 @@ import type { PollRow } from '../../../src/ledger/contract/status-rows.ts';
 import { evaluateConditions } from '../../../src/status/problems/alert-conditions.ts';
 import { findProblems } from '../../../src/status/problems/find-problems.ts';
 import { commandInText } from '../../../src/status/problems/problem.ts';
-import { deadLeads, heldSink } from '../../../src/status/problems/problem-checks.ts';
+import { deadLeads, heldSink } from '../../../src/status/problems/sink-checks.ts';
 import { findSourceProblems } from '../../../src/status/problems/source-problems.ts';
 import { anObservation, aSink, aSource, DEFAULTS, NAMES, NOW } from '../an-observation.ts';
 
