@@ -98,7 +98,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'one refusal of its refresh token does not end a login',
     without: 'after every fail-over of the service, no lead arrives until someone logs in again',
-    file: 'src/source/auth/token-provider.ts',
+    file: 'src/source/auth/refresh-login.ts',
     text: 'if (token.refusedAt === undefined || waitMs > 0) {',
     instead: 'if (trial) {',
     tests: ['test/source/authorization-code-login.test.ts'],

@@ -1,19 +1,12 @@
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
-import type { SourceError } from '../contract/source.ts';
-import { loginRefused, REFUSED_WAIT_MS, waitAfterRefusalMs } from './login-refusal.ts';
+import { refreshLogin } from './refresh-login.ts';
 import { withRenewalLock } from './renewal-lock.ts';
-import { accessTokenIn, originOf, type StoredToken } from './stored-token.ts';
+import { accessTokenIn, type StoredToken } from './stored-token.ts';
 import { HeldToken, type Token } from './token.ts';
 import type { TokenEndpoint } from './token-endpoint.ts';
-import {
-  GrantRefused,
-  loginMaybeRevoked,
-  loginNeeded,
-  loginUnusable,
-  refusesToken,
-} from './token-refusal.ts';
+import { refusesToken } from './token-refusal.ts';
 import type { TokenStore } from './token-store.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
@@ -184,7 +177,7 @@ export class TokenProvider {
     const saved = await this.#saveUnsaved(stored);
     if (saved !== undefined) return saved;
     if (await this.#parts.store.needsLogin(stored))
-      return await this.#save(await this.#refreshLogin(stored), 'refresh_token');
+      return await this.#save(await refreshLogin(this.#parts, stored), 'refresh_token');
     if (stored.kind === 'unusable') await this.#leaveAside(stored);
     const { endpoint, trial } = this.#parts;
     const refreshed = stored.kind === 'token' && !trial ? await this.#refresh(stored.token) : undefined;
@@ -215,50 +208,6 @@ export class TokenProvider {
     const fate = trial ? 'The next run will set it aside' : 'It was set aside';
     const reason = `${stored.reason} ${fate}. leadsync uses it again when the configuration matches it.`;
     emit({ type: 'token-fallback', source, reason });
-  }
-
-  /**
-   * Renews a login's tokens. Never replaces them with the client's own: as the client itself, leadsync might read a different or an empty listing
-   * without any error. @throws SourceError `login-needed` if a person must log in
-   */
-  async #refreshLogin(stored: StoredToken): Promise<Token> {
-    const { source, endpoint, clock, trial } = this.#parts;
-    if (originOf(stored) === 'client_credentials' || stored.kind === 'none')
-      throw loginNeeded(source, `No one has logged in to source ${source}.`);
-    if (stored.kind === 'unusable') throw loginUnusable(source, stored.reason);
-    const { refreshToken, origin } = stored.token;
-    if (refreshToken === undefined)
-      throw loginNeeded(
-        source,
-        `The login of source ${source} has ended: there is no refresh token to renew it.`,
-      );
-    const waitMs = waitAfterRefusalMs(stored.token.refusedAt, clock.now());
-    if (waitMs > 0 && !trial) throw loginRefused(source, waitMs);
-    try {
-      return await endpoint.refresh(refreshToken, origin);
-    } catch (error) {
-      if (!refusesToken(error)) throw error;
-      if (!(error instanceof GrantRefused) || error.oauthError !== 'invalid_grant')
-        throw loginMaybeRevoked(source, error);
-      throw await this.#refusedLogin(stored.token, waitMs, error);
-    }
-  }
-
-  /**
-   * Records that the service refused a login's refresh token, and returns the error. Ends the login at the second refusal. The first does not end it,
-   * because services sometimes refuse a valid token, during a fail-over or while a replica is behind.
-   * @param waitMs the remaining wait after the first refusal
-   */
-  async #refusedLogin(token: Token, waitMs: number, cause: GrantRefused): Promise<SourceError> {
-    const { source, store, clock, trial } = this.#parts;
-    if (token.refusedAt === undefined || waitMs > 0) {
-      if (!trial) await store.write({ ...token, refusedAt: clock.now() });
-      return loginRefused(source, REFUSED_WAIT_MS, cause);
-    }
-    // Otherwise every poll would send the refresh token again and be refused.
-    if (!trial) await store.write({ ...token, refreshToken: undefined, refusedAt: undefined });
-    const why = `The login of source ${source} has ended: the service has refused its refresh token twice (invalid_grant).`;
-    return loginNeeded(source, why, cause);
   }
 
   /**
