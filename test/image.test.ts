@@ -46,7 +46,7 @@ describe('the image', () => {
     expect(bases).not.toEqual([]);
   });
 
-  test('says which version it is, and what it was made from', () => {
+  test('states its version and the commit that it was built from', () => {
     const label = (name: string) => dockerfile.match(`image\\.${name}="([^"]+)"`)?.[1];
     expect(label('version')).toBe(JSON.parse(read('package.json')).version);
     expect(dockerfile).toMatch(new RegExp(`^FROM ${label('base\\.name')}$`, 'm'));
@@ -96,7 +96,7 @@ describe('compose.yaml', () => {
     }
   });
 
-  test('has Prometheus and Grafana find what they show', () => {
+  test('lets Prometheus find its targets, and Grafana its data', () => {
     const [job] = parse(read('config/monitoring/prometheus.yaml')).scrape_configs;
     const { port } =
       loadConfig(join(root, 'config/container.yaml'), { sinkTypes, env: examples }).admin ?? {};

@@ -226,7 +226,7 @@ describe('the role', () => {
     expect(entries.map(({ what }) => what)).toEqual(['login', 'resume']);
   });
 
-  test('of a session ends when another provider takes the place of the one that began it', async () => {
+  test('of a session ends when the configuration names another provider than the one that began it', async () => {
     const { browser, now, stub } = await anOidcAdmin();
     const anna = browser();
     await anna.logIn();
@@ -441,7 +441,7 @@ describe('a provider that fails', () => {
     expect((await browser().logIn()).status).toBe(200); // the next login reads its configuration again
   });
 
-  test('leaves pages, tokens and probes as they are, and is asked again at the next login', async () => {
+  test('does not affect pages, tokens and probes, and gets a new request at the next login', async () => {
     const { browser, stub, now } = await anOidcAdmin();
     stub.fault = { html: ['/.well-known/openid-configuration'] };
     const failed = await browser().get('/login/oidc?next=/leads');
@@ -461,7 +461,7 @@ describe('a provider that fails', () => {
   });
 });
 
-test('neither a code nor a token nor a claim is in what is reported', async () => {
+test('reported failures contain no code, token or claim', async () => {
   const { browser, stub, entries, failures } = await anOidcAdmin();
   for (const fault of [
     { idToken: { aud: 'another' } },

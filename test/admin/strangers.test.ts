@@ -35,7 +35,7 @@ describe('a wrong token', () => {
     expect((await show(server, 'guess-12')).status).toBe(401);
   });
 
-  test('does not block the right token, even from the same address: Prometheus goes on scraping', async () => {
+  test('does not block the right token, even from the same address, so Prometheus continues to scrape', async () => {
     const server = await start({ tokens: () => adminToken(TOKEN), ready: () => ['Redis is away.'] });
     for (let n = 0; n < 20; n += 1) {
       await show(server, `guess-${n}`);

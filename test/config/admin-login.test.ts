@@ -115,7 +115,7 @@ describe('admin.oidc', () => {
     expect(registered(ADMIN)).toContain('http://127.0.0.1:9464/login/oidc/callback as redirect');
   });
 
-  test('is warned of if it lets in everyone at Google, or people reach it over http', () => {
+  test('causes a warning if it admits everyone with a Google account, or if people reach it over http', () => {
     const warnings = (text: string) => configWarnings(read(text)).filter((line) => line.startsWith('admin.'));
     const google = 'https://accounts.google.com';
     expect(warnings(`${ADMIN}${oidc(ROLES, google)}`)).toEqual([]);

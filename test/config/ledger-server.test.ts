@@ -9,7 +9,7 @@ const ledger = (...lines: string[]) => `${SOURCE}ledger:\n${lines.map((line) => 
 const ofLedger = (text: string, env = {}) => ({ sinkTypes: pigeons, env, readFile: () => Buffer.from(text) });
 
 describe('ledger.url', () => {
-  test('names a server, with a schema and a number of connections of its own', () => {
+  test('names a server, with its own schema and number of connections', () => {
     expect(read(SOURCE).ledgerServer).toBeUndefined();
     const { ledgerServer } = read(ledger(URL_LINE));
     expect(ledgerServer).toMatchObject({ schema: 'leadsync_ledger', connections: 4 });

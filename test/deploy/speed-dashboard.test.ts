@@ -63,7 +63,7 @@ describe('the dashboard on speed to lead', () => {
       }
   });
 
-  test('counts leads by hour of the week in the zone that is asked for, and leaves old ones out of the speed', async () => {
+  test('counts leads by hour of the week in the chosen time zone, and excludes old leads from the speed', async () => {
     const ask = await asReader(await withFreshLead());
     const sqlOf = (title: string) => panels.find((panel) => panel.title === title)?.targets[0]?.rawSql ?? '';
     const all = { source: ['main'], sink: ['warehouse', 'crm'] };

@@ -70,7 +70,7 @@ test('an installation continues with its backups after one of them was restored,
   expect(list()).toEqual(['nightly-20261120T120000Z.db.gz']);
 });
 
-test('a storage that lets no object be read gets backups all the same', async () => {
+test('backups are written to a storage service that lets leadsync read no object', async () => {
   const { options, objects } = await anAnsweringStorage((asked) =>
     isObject(asked) ? [403, '<Error><Code>AccessDenied</Code></Error>'] : undefined,
   );

@@ -21,7 +21,7 @@ async function logIn(stub: OidcStub, provider: OpenIdProvider) {
 const failureOf = async (work: Promise<unknown>) => (await work.catch((error) => error)) as LoginFailed;
 
 describe('a provider', () => {
-  test('is asked nothing before the first login, and for its configuration once an hour', async () => {
+  test('gets no request before the first login, and a request for its configuration at most once an hour', async () => {
     const stub = await aStub();
     let nowMs = 0;
     const provider = aProvider(stub, {}, { monotonicMs: () => nowMs });
@@ -45,7 +45,7 @@ describe('a provider', () => {
     expect(failure.message).toContain('does not accept leadsync as its client (invalid_client)');
   });
 
-  test('is asked for more at its UserInfo endpoint only if the ID token lacks the name, or groups that decide', async () => {
+  test('gets a UserInfo request only if the ID token lacks the name, or the groups that decide about roles', async () => {
     const stub = await aStub();
     const groups = { group_roles: { ops: 'operator' } };
     await logIn(stub, aProvider(stub));
@@ -133,7 +133,7 @@ describe('a provider', () => {
     expect(failure.message).toMatch(new RegExp(`does not have what a login needs: ${missing}\\.$`));
   });
 
-  test('may leave out what it can do', async () => {
+  test('may omit its capabilities', async () => {
     const stub = await aStub();
     stub.fault = {
       discovery: { code_challenge_methods_supported: undefined, response_types_supported: undefined },

@@ -39,7 +39,7 @@ it('a claim that finds too little after the floor looks at the start', async () 
   expect((await on.ledger.workOf('crm')).due).toBe(false);
 });
 
-it('a claim that fails leaves what it would have taken to the next one', async () => {
+it('after a failed claim, the next claim takes the same deliveries', async () => {
   let isArmed = false;
   const beforeStatement = (name: string) => {
     if (!isArmed || name !== 'commit') return undefined;

@@ -50,7 +50,7 @@ async function commitBeside(client: pg.Client, transactions: number): Promise<vo
   END LOOP; END $$`);
 }
 
-it('the feed does not read again what was committed beside a transaction that runs for long', async () => {
+it('the feed reads rows only once, even if they were committed during another long transaction', async () => {
   const store = new PostgresStore();
   const on = await LedgerUnderTest.with(store.open, 'crm');
   await on.list([1]);

@@ -37,7 +37,7 @@ it('a chunk whose commit got no answer is recorded once, and the poll continues'
   expect(await on.owed('crm')).toEqual(['1 v1 pending', '2 v1 pending']);
 });
 
-it('a commit whose answer was lost is asked for although the ledger has only one connection that writes', async () => {
+it('the ledger looks up a commit whose answer was lost even if only one connection writes', async () => {
   const { proxy, on } = await behindProxy('settle', 1);
   await on.list([1]);
   const { ref } = await on.take('crm');
@@ -45,7 +45,7 @@ it('a commit whose answer was lost is asked for although the ledger has only one
   expect(await on.settle(ref, delivered)).toMatchObject({ verdicts: [{ state: 'delivered' }] });
 });
 
-it('a commit whose answer was lost is asked for until the server accepts connections again', async () => {
+it('the ledger looks up a commit whose answer was lost until the server accepts connections again', async () => {
   const { proxy, on } = await behindProxy('settle');
   await on.list([1]);
   const { ref } = await on.take('crm');

@@ -97,7 +97,7 @@ it('a duty stays with the process that took it until its lease ends', async () =
   expect(await one.held()).toEqual([]);
 });
 
-it('a duty has another token whenever it is taken, and the same one while it is renewed', async () => {
+it('a duty gets a new token each time a process takes it, and keeps it while it is renewed', async () => {
   const { open } = await aLedger();
   const one = await open('one');
   const token = await one.token('poll:main');
@@ -132,7 +132,7 @@ it('every process sees the processes, the duties, and what each process wants', 
   });
 });
 
-it('a process gives up what it no longer wants, and everything when it leaves', async () => {
+it('a process gives up the duties that it no longer wants, and all duties when it leaves', async () => {
   const { open } = await aLedger();
   const [one, other] = [await open('one'), await open('other')];
   await one.beat();

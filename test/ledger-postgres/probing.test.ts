@@ -41,7 +41,7 @@ it('a probe is found behind thousands that would be poor ones, in parts and with
   expect(searching.flat()).not.toContain('lock-sink');
 });
 
-it('a probe that another process took while it was searched for is not taken twice', async () => {
+it('a probe is not claimed twice if another process claims it during the search', async () => {
   const { on, transactions } = await held(3);
   const other = on.again();
   on.clock.jump(11 * MINUTE);

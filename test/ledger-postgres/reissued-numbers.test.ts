@@ -40,7 +40,7 @@ it('a poll whose number was issued again, to another process, reads and records 
   expect(await on.owed('crm')).toEqual(['2 v1 pending']);
 });
 
-it('a process never has two polls of one number: what it records for a lost one does not go to another source', async () => {
+it('a process never has two polls with the same number: records of a lost poll do not go to another source', async () => {
   const { on, lose } = await losing();
   const lost = await on.ledger.startPoll('main');
   await lose();

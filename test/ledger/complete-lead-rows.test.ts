@@ -5,8 +5,8 @@ import { relations } from '../../src/catalog/documented.ts';
 import type { Relation } from '../../src/catalog/relation.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { Cell } from '../../src/ledger/contract/ledger-tables.ts';
-import { LedgerExtract } from '../../src/ledger/extraction/extracting.ts';
 import { completing } from '../../src/ledger/extraction/complete-lead-rows.ts';
+import { LedgerExtract } from '../../src/ledger/extraction/extracting.ts';
 import { leadRows } from '../../src/ledger/schema/views.ts';
 import { oddLeads } from '../catalog/odd-leads.ts';
 import { aLead, aListedLead, listedAs } from '../support/scene/a-lead.ts';
@@ -141,7 +141,7 @@ const lead = fc
   });
 
 describe('an extraction of leads returns the same as the view', () => {
-  it('it does for odd leads', async () => {
+  it('it does for unusual leads', async () => {
     const answered = [
       '[]',
       ' [ ] ',

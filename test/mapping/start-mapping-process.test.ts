@@ -81,7 +81,7 @@ test('a few expressions wait for another, and too many are refused', async () =>
   });
 });
 
-test('closing ends the process and what it does', async () => {
+test('closing ends the process and its job', async () => {
   const worker = aWorker();
   const endless = worker.run('try', { delivery: large, expression: toTry(ENDLESS) }).catch(String);
   await until('it runs', () => worker.awake);

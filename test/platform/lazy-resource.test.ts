@@ -32,7 +32,7 @@ test('is opened again when that failed before', async () => {
   expect(await pool.get()).toBe(2);
 });
 
-test('is ended when it is closed, and what was never opened is not opened for that, nor later', async () => {
+test('is ended by `close`, which does not open it if it was never opened, and neither does a later use', async () => {
   const used = counted();
   await used.pool.get();
   await used.close();

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { Opened } from '../support/program/tool.ts';
 import { prove } from './crm-proof.ts';
 
-test('a stop removes what was written once the step under way has ended, and no other step begins', async () => {
+test('a stop lets the current step end, begins no other, and removes what was written', async () => {
   vi.spyOn(process.stdout, 'write').mockReturnValue(true);
   const opened = new Opened();
   const happened: string[] = [];

@@ -116,7 +116,7 @@ test.each(['7', '"Anna"', 'null', 'false', '[]', '[{"id":1}]'])(
   },
 );
 
-test('odd text in the email address or phone number does not cause a rejection', () => {
+test('an invalid email address or phone number does not cause a rejection', () => {
   expect(item(aLead({ client_email: 'anna at example', client_phone_number: 'ask my sister' })).kind).toBe(
     'lead',
   );

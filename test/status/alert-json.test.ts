@@ -36,7 +36,7 @@ function found(state: Evaluation['state']): readonly Evaluation[] {
   return [{ condition: 'sink_held', about: 'crm', state, over: 'crm works.' }];
 }
 
-test('an alert says since when it holds, who was told, and what comes next, from its beginning to its end', () => {
+test('an alert shows when it began, who was notified, and the next notice, from its beginning to its end', () => {
   const tracker = new AlertTracker([]);
   const to = two();
   const now = (waiting: Parameters<typeof alertsJson>[0]['waiting'] = {}) =>

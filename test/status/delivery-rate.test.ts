@@ -18,7 +18,7 @@ test('the rate counts what all sinks delivered since the previous interval of te
   expect(deliveryRate(now, { now: [], hourAgo: [] })).toEqual({ now: 0, hour_ago: 0 });
 });
 
-test('the rate is asked for two intervals of ten minutes, now and an hour ago', () => {
+test('the rate is queried for two intervals of ten minutes, now and an hour ago', () => {
   expect(rateRequests(now)).toEqual({
     now: { now, periodMs: 1_200_000 },
     hourAgo: { now: new Date('2026-11-20T09:04:00.000Z'), periodMs: 1_200_000 },

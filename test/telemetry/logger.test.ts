@@ -127,7 +127,7 @@ test('a failed poll is a warning if waiting may help, and otherwise an error', (
   expect(lines().map((line) => line['level'])).toEqual(['error', 'error', 'warn', 'warn']);
 });
 
-test('text from outside can neither forge a line nor control a terminal, and is cut', () => {
+test('untrusted text is truncated, and can neither forge a line nor control a terminal', () => {
   const reason = `Refused.\n{"level":"error"}\r\u001b[2J\u202e\u2028${'x'.repeat(100_000)}`;
   for (const format of ['json', 'pretty'] as const) {
     const { event: write, text } = log({ format });

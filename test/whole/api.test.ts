@@ -204,7 +204,7 @@ test('the API lists the alerts and their destinations', async () => {
   });
 });
 
-test('an export and a backup run when the API is asked for them, and the audit log says which', async () => {
+test('an export and a backup run on request through the API, and the audit log names them', async () => {
   const hour = String((new Date().getUTCHours() + 12) % 24).padStart(2, '0'); // neither is due soon
   const daily = { type: 'directory', at: `${hour}:00`, timezone: 'UTC' };
   const { ask, dataDir } = await aRunningLeadsync({

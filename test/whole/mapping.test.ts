@@ -286,7 +286,7 @@ describe.each(carriers)('mappings (%s)', (carrier) => {
     expect(receivers.flatMap(({ received }) => received)).toHaveLength(sent);
   });
 
-  test('an id has one body: after a change of the mapping, what was sent stays, and a retry has a new id', async () => {
+  test('an id has one body: after a change of the mapping, sent leads keep their body, and a retry has a new id', async () => {
     const scene = await aScene(carrier, {
       stub: { leads: 0 },
       sinks: { crm: { fields: { form: { value: 'first' } }, retry: QUICK_RETRY }, drop: { enabled: false } },

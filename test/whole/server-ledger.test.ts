@@ -34,7 +34,7 @@ test.each(carriers)(
   },
 );
 
-test('leadsync stops when another ledger takes the place of its own, and says where', async () => {
+test('leadsync stops when another ledger replaces its ledger, and names the place', async () => {
   const scene = await aServerScene('in-process', { stub: { leads: 3 } });
   const daemon = await scene.start();
   await until('all are delivered', () => scene.complete(), ON_TIME_MS);

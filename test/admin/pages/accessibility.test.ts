@@ -109,7 +109,7 @@ describe('axe finds no barrier, in either theme,', () => {
     expect(await findings(page)).toEqual([]);
   });
 
-  test('on any question that has a page of its own', async () => {
+  test('on any confirmation that has its own page', async () => {
     const { page, go } = await openSmall();
     for (const [path, fields] of everyQuestion) {
       await go('/login');

@@ -12,7 +12,7 @@ async function text(): Promise<string> {
   return html.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
 }
 
-test('an alert says who was told and when, and what comes next', async () => {
+test('an alert shows who was notified and when, and when the next notice is due', async () => {
   const html = await (await fetch(`${pages.url}/alerts`)).text();
   expect(html).toContain('href="/runbook/sink-held"');
   expect(html).not.toContain('<b>the database</b>');

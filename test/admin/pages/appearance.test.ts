@@ -51,7 +51,7 @@ test('on a phone the order of a list can be changed, and all of its rows selecte
   await page.waitForURL('**/deliveries?state=dead&order=oldest');
 });
 
-test('on a phone the rows of a list are on the first screen, and its filter is shown when it is asked for or set', async () => {
+test('on a phone, the first screen shows the rows of a list; the filter appears on request, or if it is set', async () => {
   const { page, go } = await openReader(browser, { context: { viewport: { width: 390, height: 740 } } });
   const sink = page.getByRole('search').getByLabel('Sink');
   for (const path of ['/deliveries', '/polls']) {

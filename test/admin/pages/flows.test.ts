@@ -56,7 +56,7 @@ describe('Overview', () => {
     expect(faults).toEqual([]);
   });
 
-  test('does not call a sink with a problem healthy, and neither does a page of sinks', async () => {
+  test('does not label a sink with a problem as healthy, nor do the pages of sinks', async () => {
     const { page, go } = await openReader(browser);
     for (const [path, place] of [
       ['/', page.locator('#sink-crm')],
@@ -71,7 +71,7 @@ describe('Overview', () => {
     expect(await page.locator('#sink-warehouse h2 .badge').allInnerTexts()).toEqual(['held']);
   });
 
-  test('gives no source with a problem a green label, and neither does the page of polls', async () => {
+  test('gives no source with a problem a green label, nor does the page of polls', async () => {
     const { page, go, operations } = await openReader(browser);
     const problems = ['listing_shrunk', 'leads_rejected'];
     operations.sources = operations.sources.map((one) => ({ ...one, last_poll_status: 'success', problems }));
@@ -605,7 +605,7 @@ describe('Deliveries', () => {
     expect(faults).toEqual([]);
   });
 
-  test('a dead one shows in a dialog what its destination answered, and nothing else', async () => {
+  test('a dialog shows the destination’s answer to a dead delivery, and nothing else', async () => {
     const { page, go, operations, faults } = await openReader(browser);
     const [dead, other] = operations.deliveryRows.filter(({ state }) => state === 'dead');
     operations.answers = [dead, other].map((row) => ({

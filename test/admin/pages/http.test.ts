@@ -1079,7 +1079,7 @@ describe('actions', () => {
     }
   });
 
-  test('a viewer sees that an operator can do what they may not, and no command for it', async () => {
+  test('a viewer sees which actions need an operator, and no commands for them', async () => {
     const problemsOf = async (role: Role) => {
       const read = await openPages({ role });
       onTestFinished(() => read.close());

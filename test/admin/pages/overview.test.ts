@@ -61,7 +61,7 @@ test.each(['/', '/polls'])(
   },
 );
 
-test('a reader who cannot poll is not told what the button would do', async () => {
+test('the page does not describe the poll button to a reader who may not poll', async () => {
   const role: Role = 'viewer';
   const viewed = await openPages({ role });
   fail(viewed);
@@ -198,7 +198,7 @@ async function linked(path: string): Promise<string> {
     .replace(/\s+/g, ' ');
 }
 
-test('a count links to what it counts, and a 0 to nothing', async () => {
+test('a count links to the list of what it counts; a 0 has no link', async () => {
   const { operations } = pages;
   const count = (pending: number, rejected: number) => {
     operations.sinkRows = operations.sinkRows
@@ -213,7 +213,7 @@ test('a count links to what it counts, and a 0 to nothing', async () => {
   expect(await linked('/sinks')).toMatch(/Pending \[7\].*Dead \[7\].*Delivered \[7\].*Skipped \[7\]/);
 });
 
-test('the sinks stand before the speed to lead, and each tile says of which time it is', async () => {
+test('the sinks come before the speed to lead, and each tile names its period', async () => {
   const text = await linked('/');
   const order = [
     'Sinks',

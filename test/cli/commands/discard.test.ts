@@ -36,7 +36,7 @@ function aList(install: Install, text: string): string {
 }
 
 describe('leadsync discard', () => {
-  test('gives dead deliveries up with a note: nothing alarms, and deliveries and trace show who did it, and why', async () => {
+  test('gives up dead deliveries with a note: no alert remains, and deliveries and trace show who did it, and why', async () => {
     const { install, deadId } = await withDead();
     const note = '<b>rung</b> by hand\u001b[2J';
     const { code, stdout, stderr } = await install.run([

@@ -89,7 +89,7 @@ describe('leadsync rejected', () => {
     });
   });
 
-  test('shows the text of one, and the audit log says of which lead', async () => {
+  test('shows the text of a rejected lead, and the audit log names the lead', async () => {
     const install = await someRejected();
     const { stdout } = await install.run(['rejected', '1', '--show-data']);
     expect(stdout).toContain('{"id":6,"client_email":"canary@example.com"}\n');

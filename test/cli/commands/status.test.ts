@@ -161,7 +161,7 @@ describe('leadsync status', () => {
     expect(await install.json('status')).toMatchObject({ running: true, unready: [reason] });
   });
 
-  test('sends the token to the running leadsync, and without one prints what it knows', async () => {
+  test('sends the token to the running leadsync; without a token, prints the state from the ledger', async () => {
     const reason = 'The queue cannot be used.';
     const faults = ['leadsync.yaml:3:1: this is wrong'];
     const server = createServer(({ url, headers }, res) => {

@@ -79,7 +79,7 @@ test('tail prints only one sink with --sink', async () => {
   expect(tail.stdout).not.toMatch(/drop|poll|new/);
 });
 
-test('tail ends when its reader has closed the pipe', async () => {
+test('tail ends when the reader closes the pipe', async () => {
   const install = new Install();
   const ledger = await install.ledger();
   const tail = await tailing(install, ledger);

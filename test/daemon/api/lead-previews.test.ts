@@ -46,7 +46,7 @@ async function anInstallation(...leads: Record<string, unknown>[]) {
 
 const answers = (answer: string) => [{ question: 'Rooms?', slug: 'rooms', answer }];
 
-test('says of each sink what it would get, as `leadsync preview` does', async () => {
+test('shows what each sink would get, as `leadsync preview` does', async () => {
   const { previewed, install } = await anInstallation({
     id: 42,
     client_name: 'Ada "A" Example',

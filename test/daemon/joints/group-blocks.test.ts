@@ -32,7 +32,7 @@ async function grouped(letters: string, whenIdle: () => Promise<unknown>, count 
   return groups;
 }
 
-test('recognised blocks that arrive while the ledger is busy are a group, every other block is one of its own', async () => {
+test('groups the recognised blocks that arrive while the ledger is busy, and passes every other block alone', async () => {
   expect(await grouped('ABcdEfGH', busy)).toEqual(['AB', 'c', 'd', 'E', 'f', 'GH']);
   expect(await grouped('', busy)).toEqual([]);
 });

@@ -40,7 +40,7 @@ test('each lead of a batch gets its own outcome, whichever of them the sink gets
   ]);
 });
 
-test('a batch of which no lead is left is not sent', async () => {
+test('a batch is not sent if no lead of it is left', async () => {
   const mapped = await mapBatch(aBatch([aDelivery({ leadId: 2n })], { mapping: ODD }), {}, parts);
   expect(mapped.toSend).toBeUndefined();
   expect(mapped.outcomes([])).toMatchObject([{ kind: 'left-out' }]);

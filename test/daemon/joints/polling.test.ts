@@ -452,7 +452,7 @@ describe('a poll that fails', () => {
   });
 });
 
-describe('a source of which no lead was ever read', () => {
+describe('a source without a single recorded lead', () => {
   it.each([
     ['could not be reached', failsWith('unreachable')],
     ['listed nothing', () => undefined],

@@ -72,7 +72,7 @@ test('a reload that changes nothing leaves the configuration in force since the 
   expect(reloader.state).toMatchObject({ generation: 2, loadedAt: clock.now() });
 });
 
-test('a preview says how many leads a change concerns only if it is asked for the plan', async () => {
+test('a preview contains the number of affected leads only if the plan was requested', async () => {
   const { reloader } = aReloader();
   expect(await reloader.preview(true)).toMatchObject({
     options: [],

@@ -13,14 +13,14 @@ test('a source is overdue since its schedule first asked for a poll after the la
   expect(overdue.since('main', hourly, at('15:01'), at('15:20'))).toBeUndefined();
 });
 
-test('what was found by another schedule, or of another source, says nothing', () => {
+test('a result for another schedule or another source is not used', () => {
   const overdue = new Overdue();
   expect(overdue.since('main', hourly, at('10:05'), at('12:20'))).toEqual(at('11:00'));
   expect(overdue.since('main', late, at('10:05'), at('12:40'))).toEqual(at('12:30'));
   expect(overdue.since('other', hourly, at('12:05'), at('12:40'))).toBeUndefined();
 });
 
-test('what was found while the clock was ahead says nothing once it was set back', () => {
+test('a result from before the clock was set back is not used', () => {
   const overdue = new Overdue();
   expect(overdue.since('main', hourly, at('10:05'), at('10:50'))).toBeUndefined();
   expect(overdue.since('main', hourly, at('10:05'), at('10:20'))).toBeUndefined();

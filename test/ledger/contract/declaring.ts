@@ -13,7 +13,7 @@ import {
 /** Registers the tests of what every ledger promises about sinks that are added, removed and renamed. */
 export function declaringContract(store: () => OpenLedger): void {
   describe('a renamed sink', () => {
-    it('it keeps what it is owed and what it got, and its deliveries keep their ids', async () => {
+    it('it keeps its pending and past deliveries, and they keep their ids', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1, 2]);
       const { ref } = await on.take('crm', { window: 1 });
@@ -81,7 +81,7 @@ export function declaringContract(store: () => OpenLedger): void {
       expect(await on.owed('hub')).toEqual(['1 v1 pending']);
     });
 
-    it('a new sink with a former name of another in its ids counts as a sink of its own', async () => {
+    it('a new sink with a former name of another sink in its ids counts as a separate sink', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.declare({ ...aSink('hub'), formerly: 'crm' });
       await on.declare('hub', 'crm', 'other');
@@ -90,7 +90,7 @@ export function declaringContract(store: () => OpenLedger): void {
       await expect(rename).rejects.toMatchObject({ code: 'name-taken' });
     });
 
-    it('a renamed sink that was removed comes back under its new name, whatever became of its former name', async () => {
+    it('a renamed sink that was removed returns under its new name, even if another sink now has its former name', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([1]);
       const customers = { ...aSink('customers'), formerly: 'crm' };
@@ -119,7 +119,7 @@ export function declaringContract(store: () => OpenLedger): void {
   });
 
   describe('a sink that is no longer declared', () => {
-    it('only such a sink can be forgotten: what it is owed is skipped, and running deliveries are left', async () => {
+    it('only such a sink can be forgotten: its pending deliveries are skipped, except those being attempted', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm', 'drop');
       await on.list([1, 2, 3]);
       const { ref } = await on.take('crm', { window: 1 });

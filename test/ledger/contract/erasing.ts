@@ -146,7 +146,7 @@ export function erasingContract(store: () => OpenLedger): void {
       });
     });
 
-    it('pending deliveries of the lead are skipped, and no poll, replay, retry or backfill brings it back', async () => {
+    it('pending deliveries of the lead are skipped, and no poll, replay, retry or backfill owes it again', async () => {
       const on = await LedgerUnderTest.with(
         store(),
         aSink('crm', { events: ['created', 'updated'] }),

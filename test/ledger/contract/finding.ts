@@ -44,7 +44,7 @@ export function findingContract(store: () => OpenLedger): void {
       expect(found).toEqual(['4', '3', '2', '1']);
     });
 
-    it('finds only leads of the source that is asked for, and nothing of an erased person', async () => {
+    it('finds only leads of the requested source, and no data of an erased person', async () => {
       const on = await LedgerUnderTest.with(store(), 'crm');
       await on.list([ada(1), ada(2)]);
       expect((await on.ledger.findLeads({ text: 'ada', source: 'other' }, 10)).rows).toEqual([]);

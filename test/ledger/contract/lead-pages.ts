@@ -206,7 +206,7 @@ export function leadPagesContract(store: () => PagedStore): void {
       ).not.toContain('Anna');
     });
 
-    it('the services are those of every lead, once each and in order, as many as are asked for', async () => {
+    it('the services of all leads are listed once each, in order, up to the requested number', async () => {
       const { on, queries } = await opened(store);
       const slugs = ['solar', 'cleaning', 'solar', 'painting', 'cleaning'];
       await on.list(slugs.map((service_slug, at) => aListedLead({ id: at + 1, service_slug }, at)));

@@ -141,7 +141,7 @@ export function mappingContract(store: () => OpenLedger): void {
       expect(await mappingsOf(on)).toMatchObject({ batch: 'B', own: ['A'], ids: first.ids });
     });
 
-    it('a lead of which no request was sent gets the new mapping, under its id', async () => {
+    it('a lead for which no request was sent gets the new mapping, under the same id', async () => {
       const on = await LedgerUnderTest.with(store(), aSink('crm', { mapping: 'A' }));
       await on.list([1]);
       const first = await mappingsOf(on);

@@ -23,7 +23,7 @@ const leftOut: Outcome = { kind: 'left-out', reason: `${LEFT_OUT} of crm` };
 /** Registers the tests of what every ledger promises about actions that an operator can check, cancel and undo. */
 export function recallingContract(store: () => OpenLedger): void {
   describe('cancelling the replays of a sink', () => {
-    it('it skips what they owe and leaves what the sink is owed apart from them', async () => {
+    it('it skips the deliveries of replays, and leaves all other deliveries of the sink', async () => {
       const on = await replayed(store(), 3);
       await on.list(ids(1, 5));
       expect(await on.ledger.cancellable('crm')).toEqual({ cancelled: 3, attempted: 0, needed: 0 });
@@ -253,7 +253,7 @@ export function recallingContract(store: () => OpenLedger): void {
       expect(await on.owed('crm')).toEqual(['1 v1 delivered', '2 v1 pending', '3 v1 pending']);
     });
 
-    it('retry brings one back only if it is named, or discarded ones are selected, and under the same id', async () => {
+    it('retry makes one pending again only by its id or by the state discarded, and keeps its delivery id', async () => {
       const on = await dead(store(), 3);
       const before = await on.ledger.deliveries({ states: ['dead'] }, { limit: 9 });
       await on.ledger.discard({}, NOTE);
@@ -272,7 +272,7 @@ export function recallingContract(store: () => OpenLedger): void {
       );
     });
 
-    it('what retry has made due in the meantime is not discarded, and what was discarded is not retried', async () => {
+    it('a delivery that retry has made due in the meantime is not discarded, and a discarded one is not retried', async () => {
       const on = await dead(store(), 1_200);
       const other = on.again();
       const retrying = on.ledger.retry({ states: ['dead'] });

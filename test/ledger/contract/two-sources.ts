@@ -167,7 +167,7 @@ export function twoSourcesContract(store: () => OpenLedger): void {
       expect(await stateOf(on, 'north')).toEqual(['v1 pending']);
     });
 
-    it('each source counts and owes what it would alone, across changes, disappearances, returns and repeats', async () => {
+    it('each source counts and owes the same as it would alone, across changes, disappearances, returns and repeats', async () => {
       const together = await inTurn(store(), ['north', 'south']);
       for (const source of ['north', 'south']) {
         const alone = await inTurn(store(), [source]);

@@ -589,7 +589,7 @@ describe('a fault during a transaction', () => {
     );
   }
 
-  test('a batch during which the server goes away keeps what was stored', async () => {
+  test('a batch during which the server stops keeps the leads that were stored', async () => {
     const sink = open();
     await deliver(sink, aDelivery({ leadId: 1n }));
     await failNext('53100', 1000);

@@ -52,7 +52,7 @@ describe('docs/salesforce.md', () => {
     expect(leads()).toMatchObject([{ LastName: 'Citizen' }]);
   });
 
-  test('has six recipes, of which four have tests', () => {
+  test('has six recipes, four of them with tests', () => {
     expect(recipes).toHaveLength(6);
     expect(recipes.filter(({ text }) => 'tests' in (parse(text) as object))).toHaveLength(4);
   });

@@ -175,7 +175,7 @@ describe('two clients at the same time', () => {
     expect(leads()).toHaveLength(3);
   });
 
-  test('of which one holds a lock delay only that lead', async () => {
+  test('delay only the lead whose record is locked', async () => {
     const { stub, deliver } = await scene();
     stub.settings.locked.add('main:2');
     expect(kinds(await deliver(1, 2, 3))).toEqual(['delivered', 'unavailable', 'delivered']);

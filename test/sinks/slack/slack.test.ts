@@ -237,7 +237,7 @@ describe('a digest', () => {
     expect(outcomes.map(({ kind }) => kind)).toEqual(['refused', 'delivered', 'delivered', 'delivered']);
   });
 
-  test('of which one channel does not answer delivers to the others', async () => {
+  test('delivers to the other channels if one does not answer', async () => {
     stub.answerPosts(
       { body: { ok: true, channel: 'C0A', ts: '1.1' } },
       { body: { ok: false, error: 'ratelimited' } },

@@ -109,7 +109,7 @@ describe('jsforce', () => {
     expect(await errorOf(connection.retrieve('Lead', id))).toMatchObject({ errorCode: 'ENTITY_IS_DELETED' });
   });
 
-  test('upserts a collection, and reads an answer of which records failed', async () => {
+  test('upserts a collection, and reads from the answer which records failed', async () => {
     const connection = await connect();
     await setUp(connection);
     const first = await connection.upsert('Lead', [aLead('main:1'), aLead('main:2')], KEY);
