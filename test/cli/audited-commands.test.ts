@@ -119,8 +119,8 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
   discard: [
     { args: ['--all', '--note', 'a note', '--dry-run'] },
     {
-      args: ['--sink', 'crm', '--reason', '422', '--note', 'rung by hand'],
-      says: { what: 'discard', sink: 'crm', reason: '422', note: 'rung by hand' },
+      args: ['--sink', 'crm', '--reason', '422', '--note', 'called by phone'],
+      says: { what: 'discard', sink: 'crm', reason: '422', note: 'called by phone' },
     },
   ],
   replay: [

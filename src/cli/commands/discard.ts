@@ -35,8 +35,8 @@ const MAX_NOTE = 200;
 export const command = defineCommand<Options>({
   examples: [
     'leadsync discard --sink crm --reason 422 --note "numbers that do not exist"',
-    'leadsync discard crm:main:42:1:0a1b2c3d --note "rung by hand"',
-    'leadsync discard --ids given-up.txt --note "rung by hand" --dry-run',
+    'leadsync discard crm:main:42:1:0a1b2c3d --note "called by phone"',
+    'leadsync discard --ids given-up.txt --note "called by phone" --dry-run',
   ],
   notes:
     'The deliveries become skipped and no longer count as dead in status, alerts and metrics. The note, its author and the reason for the failure become their reason, which `leadsync deliveries`, `leadsync trace` and the pages show. Write no personal data in it: retention does not remove the note, only an erasure of the lead does.\nThe ledger no longer keeps the content of their leads beyond `retention`. A later version of such a lead is delivered as usual.\n`leadsync retry DELIVERY` or `leadsync retry --state discarded` makes them due again.\nFor more than 100 deliveries it asks on a terminal, and needs --yes elsewhere.',

@@ -78,7 +78,7 @@ export async function requireDuty(tx: Transaction, source: string, token: string
 function fenced(poll: PollId): LedgerError {
   return new LedgerError(
     'fenced',
-    `The poll ${poll} can record nothing more, because the ledger knows another state of it.`,
+    `Poll ${poll} can record nothing more, because its state in the ledger has changed.`,
     'Nothing has to be done: the next poll reads the whole listing. If this continues, look for another process that polls this source.',
   );
 }
