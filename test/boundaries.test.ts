@@ -252,7 +252,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'sinks/http': {
     imports: ['sinks', 'leads', 'platform'],
-    doors: ['api-server.ts', 'reach-server.ts'],
+    doors: ['api-server.ts', 'json-answer.ts', 'reach-server.ts'],
     because: 'sinks/http/ calls the servers of destinations; it must not know any destination.',
   },
   'sinks/drop': {

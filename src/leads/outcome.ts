@@ -80,6 +80,14 @@ export interface LeftOut {
 /** The beginning of the reason for a delivery that its sink's mapping left out. */
 export const LEFT_OUT = 'left out by `where`';
 
+/** Maximum number of characters of a destination's answer to store. */
+const MAX_ANSWER = 1_000;
+
+/** Returns the beginning of a destination's answer, as an outcome has it: at most 1,000 characters, without half a surrogate pair at its end. */
+export function storedAnswer(text: string | undefined): string | undefined {
+  return text?.slice(0, MAX_ANSWER).toWellFormed();
+}
+
 /** Statuses with which a gateway or CDN answers for a destination without knowing what the destination did with the request. */
 const UNKNOWN_TO_THE_GATEWAY: ReadonlySet<number> = new Set([502, 504, 520, 524]);
 

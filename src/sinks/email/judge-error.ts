@@ -1,4 +1,4 @@
-import type { Refused } from '../../leads/outcome.ts';
+import { type Refused, storedAnswer } from '../../leads/outcome.ts';
 import { networkFailure } from '../../platform/failures/network-failure.ts';
 import { DeadlinePassed } from '../../platform/time/deadline.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
@@ -24,9 +24,6 @@ interface SmtpError {
   readonly response?: unknown;
 }
 
-/** Maximum number of characters of an answer to store. */
-const MAX_ANSWER = 1_000;
-
 /** SMTP reply codes that mean that the mailbox is at fault (RFC 5321, section 4.2.3). Used if the reply has no enhanced status code. */
 const WRONG_MAILBOX: ReadonlySet<number> = new Set([550, 551, 553]);
 
@@ -40,7 +37,7 @@ export function judgeSmtpError(host: string, failure: SendFailure): Refused | Si
   const { command, responseCode, response } = (error ?? {}) as SmtpError;
   if (error instanceof SinkUnavailable) return error;
   if (typeof responseCode !== 'number' || responseCode < 400) return noAnswer(host, failure);
-  const answer = typeof response === 'string' ? response.slice(0, MAX_ANSWER).toWellFormed() : undefined;
+  const answer = storedAnswer(typeof response === 'string' ? response : undefined);
   const refuses = refusalOf(String(command), responseCode, answer ?? '');
   if (refuses) return { kind: 'refused', reason: `${host} ${refuses} (${responseCode}).`, answer };
   const [what, hint] = failureOf(String(command));

@@ -1,6 +1,6 @@
 import { type Answer, AnswerTooLong } from '../http/api-server.ts';
+import { readBody } from '../http/json-answer.ts';
 import type { RecordFault } from './judge-fault.ts';
-import { readBody } from './read-answer.ts';
 
 /** Maximum number of records per request. */
 export const MAX_INPUTS = 100;

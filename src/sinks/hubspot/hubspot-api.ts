@@ -1,7 +1,9 @@
+import { storedAnswer } from '../../leads/outcome.ts';
 import type { Quota } from '../../leads/quota.ts';
 import { type Answer, ApiServer, type CallLimits } from '../http/api-server.ts';
 import type { SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
+import { readBody } from '../http/json-answer.ts';
 import { AccountLimits } from './account-limits.ts';
 import { type BatchRequest, inParts, isSuccess, type Part } from './batch-requests.ts';
 import {
@@ -10,21 +12,12 @@ import {
   judgeFault,
   type RecordFault,
   requestFailure,
-  storedAnswer,
   unnamed,
   withoutRequestsLeft,
 } from './judge-fault.ts';
 import { type MatchedResults, matchResults, type RecordInput } from './match-results.ts';
 import type { HubSpotOptions } from './options.ts';
-import {
-  type HubSpotRecord,
-  type Link,
-  linkText,
-  readBatch,
-  readBody,
-  readFault,
-  readLinks,
-} from './read-answer.ts';
+import { type HubSpotRecord, type Link, linkText, readBatch, readFault, readLinks } from './read-answer.ts';
 
 /** The version of the API, in the paths (https://developers.hubspot.com/docs/api-reference/overview). Supported until March 2028. */
 export const VERSION = '2026-09';
@@ -214,7 +207,7 @@ export class HubSpotApi {
 
   /** Returns the fault of the record because of which an answer refuses the request. @throws SinkUnavailable if the answer blames no record */
   #faultOf(answer: Answer, path: string, { sendsLeads = false }: CallLimits): RecordFault {
-    const known = { httpStatus: answer.httpStatus, answer: storedAnswer(answer) };
+    const known = { httpStatus: answer.httpStatus, answer: storedAnswer(answer.text) };
     const fault = blamesRecords(answer)
       ? judgeFault(readFault(readBody(answer)), this.addressee, known)
       : this.#failure(answer, path);

@@ -1,7 +1,8 @@
-import type { Refused } from '../../leads/outcome.ts';
+import { type Refused, storedAnswer } from '../../leads/outcome.ts';
 import type { Answer } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
-import { type HubSpotFault, readBody, readFault } from './read-answer.ts';
+import { readBody } from '../http/json-answer.ts';
+import { type HubSpotFault, readFault } from './read-answer.ts';
 
 /** What a fault of one record means for its lead. */
 export type RecordFault =
@@ -29,8 +30,6 @@ const OF_ACCOUNT = /^(pipeline|dealstage|hs_pipeline|hs_pipeline_stage|lifecycle
 const OF_UNIQUE_VALUE = /UNIQUE|DUPLICATE/;
 /** The unique properties by which leadsync finds records. If another record already has the value, leadsync writes to that record. */
 const FINDS_RECORDS = /^(email|leadsync_key)$/;
-/** Maximum number of characters of an answer to store. */
-const MAX_ANSWER = 1_000;
 /** Time for which leadsync sends nothing once the requests of the day are used up, in ms. */
 export const DAILY_WAIT_MS = 3_600_000;
 /** Wait for each of HubSpot's limits, in ms (https://developers.hubspot.com/docs/api/usage-details). */
@@ -98,7 +97,7 @@ export function requestFailure(answer: Answer, path: string, { sink, origin }: A
     new SinkUnavailable(message, {
       hint,
       httpStatus,
-      answer: storedAnswer(answer),
+      answer: storedAnswer(answer.text),
       retryAfterMs: waitMs,
       mayHaveArrived: httpStatus < 400 || httpStatus >= 500,
     });
@@ -186,11 +185,6 @@ export function unnamed({ origin }: Addressee, httpStatus: number): SinkUnavaila
     httpStatus,
     mayHaveArrived: true,
   });
-}
-
-/** Returns the part of an answer that leadsync stores. */
-export function storedAnswer({ text }: Answer): string | undefined {
-  return text?.slice(0, MAX_ANSWER).toWellFormed();
 }
 
 function listed(properties: HubSpotFault['properties']): string {

@@ -1,6 +1,7 @@
+import { storedAnswer } from '../../leads/outcome.ts';
 import type { Answer } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
-import { type Addressee, judgeFault, type RecordFault, storedAnswer, unnamed } from './judge-fault.ts';
+import { type Addressee, judgeFault, type RecordFault, unnamed } from './judge-fault.ts';
 import type { BatchAnswer, HubSpotRecord } from './read-answer.ts';
 
 /** A record to write. The trace id identifies the record within its request. */
@@ -43,7 +44,7 @@ export function matchResults(
     const id = traceId ?? byValue.get(keyOf(of));
     if (id !== undefined) written.set(id, of);
   }
-  const known = { httpStatus: answer.httpStatus, answer: storedAnswer(answer) };
+  const known = { httpStatus: answer.httpStatus, answer: storedAnswer(answer.text) };
   const untraced: RecordFault[] = [];
   for (const { traceId, of } of batch.faults) {
     const fault = judgeFault(of, addressee, known);

@@ -1,4 +1,4 @@
-import type { Answer } from '../http/api-server.ts';
+import { type Json, listOf, objectOf, textOf, textsOf } from '../http/json-answer.ts';
 
 /** A record as HubSpot returns it. */
 export interface HubSpotRecord {
@@ -33,17 +33,6 @@ interface BatchResult<Of> {
 export interface BatchAnswer {
   readonly records: readonly BatchResult<HubSpotRecord>[];
   readonly faults: readonly BatchResult<HubSpotFault>[];
-}
-
-type Json = Readonly<Record<string, unknown>>;
-
-/** Parses an answer as a JSON object. Returns undefined for anything else, such as a proxy's error page. */
-export function readBody({ text }: Answer): Json | undefined {
-  try {
-    return objectOf(JSON.parse(text ?? ''));
-  } catch {
-    return undefined;
-  }
 }
 
 /** Returns the records and faults in a body; undefined if it is not the answer to a batch. */
@@ -126,21 +115,4 @@ function propertiesIn(message: string): HubSpotFault['properties'] {
   } catch {
     return [];
   }
-}
-
-function objectOf(value: unknown): Json | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
-}
-
-function listOf(value: unknown): readonly Json[] {
-  if (!Array.isArray(value)) return [];
-  return value.map(objectOf).filter((one) => one !== undefined);
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
-}
-
-function textsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
 }

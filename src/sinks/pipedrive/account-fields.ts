@@ -1,8 +1,8 @@
 import type { DestinationField } from '../destination-parts.ts';
+import { type Json, listOf, textOf } from '../http/json-answer.ts';
 import { calls } from './calls.ts';
 import { ENQUIRIES, type FieldOwner, KEY, NOTE, type PipedriveOptions, URL_FIELD } from './options.ts';
 import type { Limits, PipedriveApi } from './pipedrive-api.ts';
-import { type Json, listOf, textOf } from './read-answer.ts';
 
 /** A field of an object. */
 export interface AccountField {

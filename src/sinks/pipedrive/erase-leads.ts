@@ -1,6 +1,7 @@
 import type { LeadKey } from '../../leads/person.ts';
 import { countOf } from '../../platform/text/human-readable.ts';
 import { keyText } from '../crm/lead-key.ts';
+import { type Json, objectOf } from '../http/json-answer.ts';
 import type { ErasedRecords, KeptRecord } from '../sink.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { keysIn, noteMark } from './build-records.ts';
@@ -8,7 +9,7 @@ import { type Call, calls } from './calls.ts';
 import { allRecords, type ExistingRecord, findRecords } from './find-records.ts';
 import { ENQUIRIES, KEY } from './options.ts';
 import { isFault } from './pipedrive-api.ts';
-import { idOf, type Json, objectOf } from './read-answer.ts';
+import { idOf } from './read-answer.ts';
 import { heldKeys, type StoreTools } from './stored-leads.ts';
 import { refOf } from './write-enquiries.ts';
 

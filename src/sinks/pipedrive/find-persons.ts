@@ -1,11 +1,12 @@
 import type { Clock } from '../../platform/time/clock.ts';
+import { listOf, objectOf } from '../http/json-answer.ts';
 import type { AccountFields } from './account-fields.ts';
 import { keysIn } from './build-records.ts';
 import { calls } from './calls.ts';
 import type { Person } from './enquiry.ts';
 import { ENQUIRIES, KEY } from './options.ts';
 import type { Limits, PipedriveApi } from './pipedrive-api.ts';
-import { idOf, listOf, objectOf } from './read-answer.ts';
+import { idOf } from './read-answer.ts';
 import { recordsWithKey } from './search-key.ts';
 
 /**

@@ -1,8 +1,9 @@
+import type { Json } from '../http/json-answer.ts';
 import type { AccountFields } from './account-fields.ts';
 import type { RecordOwner } from './build-records.ts';
 import { type Call, calls } from './calls.ts';
 import type { Limits, PipedriveApi } from './pipedrive-api.ts';
-import { idOf, type Json } from './read-answer.ts';
+import { idOf } from './read-answer.ts';
 import { keysOf, recordsWithKey } from './search-key.ts';
 
 /** A lead or deal that Pipedrive has. */

@@ -1,9 +1,10 @@
-import type { Refused } from '../../leads/outcome.ts';
+import { type Refused, storedAnswer } from '../../leads/outcome.ts';
 import type { Answer } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
+import { readBody } from '../http/json-answer.ts';
 import type { Call } from './calls.ts';
 import type { FieldOwner } from './options.ts';
-import { readBody, readFault } from './read-answer.ts';
+import { readFault } from './read-answer.ts';
 import { DAILY_WAIT_MS } from './token-budget.ts';
 
 /** Why Pipedrive does not accept a record. */
@@ -27,8 +28,6 @@ export interface Addressee {
 }
 
 const OWNERS = ['person', 'lead', 'deal'] as const satisfies readonly FieldOwner[];
-/** Maximum number of characters of an answer to store. */
-const MAX_ANSWER = 1_000;
 /** The window of the burst limit, in ms. */
 const BURST_MS = 2_000;
 /** Time for which Cloudflare may block a client that keeps sending requests, in ms. Not documented. */
@@ -48,7 +47,7 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
     new SinkUnavailable(message, {
       hint,
       httpStatus,
-      answer: storedAnswer(answer),
+      answer: storedAnswer(answer.text),
       retryAfterMs,
       mayHaveArrived: httpStatus < 400 || httpStatus >= 500,
     });
@@ -56,7 +55,7 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
     kind: 'refused',
     reason: `${name} does not accept ${shown(fault.parameter, owner, to)}. Correct the value in \`fields\`, then run \`leadsync retry\`.`,
     httpStatus,
-    answer: storedAnswer(answer),
+    answer: storedAnswer(answer.text),
   });
   if (httpStatus < 300)
     throw failure(
@@ -134,11 +133,6 @@ export function judgeAnswer(answer: Answer, { method, path }: Call, to: Addresse
           ? `\`leadsync check\` compares sink ${to.sink} with the company. If it finds nothing, report this: \`leadsync trace LEAD --show-data\` shows the whole answer.`
           : 'https://status.pipedrive.com shows whether Pipedrive has a problem. leadsync tries again.',
       );
-}
-
-/** Returns the part of an answer that leadsync stores. */
-function storedAnswer({ text }: Answer): string | undefined {
-  return text?.slice(0, MAX_ANSWER).toWellFormed();
 }
 
 function shown(parameter: string | undefined, owner: FieldOwner | undefined, to: Addressee): string {

@@ -1,10 +1,10 @@
 import { changesOf, type Overwrite } from '../crm/overwrite.ts';
+import { type Json, listOf, objectOf } from '../http/json-answer.ts';
 import type { AccountFields } from './account-fields.ts';
 import { contact, type Parts } from './build-records.ts';
 import type { Enquiry, Unheld } from './enquiry.ts';
 import { comparable } from './fit-values.ts';
 import { AS_TYPED } from './options.ts';
-import { type Json, listOf, objectOf } from './read-answer.ts';
 
 /** The types of fields that can hold what a client typed. */
 const TYPED: ReadonlySet<string> = new Set(['varchar', 'varchar_auto', 'text', 'phone', 'phones', 'address']);

@@ -1,12 +1,13 @@
 import type { Quota } from '../../leads/quota.ts';
 import { type LimitSaid, RequestWindow } from '../crm/request-window.ts';
 import { type Answer, ApiServer, type CallLimits } from '../http/api-server.ts';
+import { type Json, objectOf, readBody } from '../http/json-answer.ts';
 import type { SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { type Call, calls } from './calls.ts';
 import { type Addressee, judgeAnswer, type RecordFault } from './judge-answer.ts';
 import type { PipedriveOptions } from './options.ts';
-import { type Json, nextPage, objectOf, readBody, readSuccess, type Success } from './read-answer.ts';
+import { nextPage, readSuccess, type Success } from './read-answer.ts';
 import { TokenBudget } from './token-budget.ts';
 
 /** The limits of a request: when it ends, and which lease it needs. */

@@ -1,7 +1,4 @@
-import type { Answer } from '../http/api-server.ts';
-
-/** A JSON object in an answer. */
-export type Json = Readonly<Record<string, unknown>>;
+import { type Json, listOf, objectOf, textOf } from '../http/json-answer.ts';
 
 /** A successful answer. */
 export interface Success {
@@ -24,15 +21,6 @@ export interface PipedriveFault {
 }
 
 const CODE = /[0-9a-f]{40}/;
-
-/** Parses an answer as a JSON object. Returns undefined for anything else, such as a proxy's error page. */
-export function readBody({ text }: Pick<Answer, 'text'>): Json | undefined {
-  try {
-    return objectOf(JSON.parse(text ?? ''));
-  } catch {
-    return undefined;
-  }
-}
 
 /** Parses a successful answer. Returns undefined if it does not report success, or contains no data. */
 export function readSuccess(body: Json | undefined): Success | undefined {
@@ -71,22 +59,6 @@ export function nextPage(body: Json): Readonly<Record<string, string>> | undefin
 
 function paginationOf(body: Json): Json | undefined {
   return objectOf(objectOf(body['additional_data'])?.['pagination']);
-}
-
-/** Returns the value if it is a JSON object; undefined otherwise. */
-export function objectOf(value: unknown): Json | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
-}
-
-/** Returns the objects of a list. */
-export function listOf(value: unknown): readonly Json[] {
-  if (!Array.isArray(value)) return [];
-  return value.map(objectOf).filter((one) => one !== undefined);
-}
-
-/** Returns the value if it is a string; undefined otherwise. */
-export function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }
 
 /** Returns the id of a record as a string; undefined if it has none. */

@@ -1,11 +1,11 @@
 import { type MappedColumn, type MappedValue, mappedText } from '../../leads/mapped-fields.ts';
+import type { Json } from '../http/json-answer.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { type AccountField, type AccountFields, fieldName } from './account-fields.ts';
 import { type Call, calls } from './calls.ts';
 import { fitted } from './fit-values.ts';
 import type { FieldOwner } from './options.ts';
 import type { Limits, PipedriveApi } from './pipedrive-api.ts';
-import type { Json } from './read-answer.ts';
 
 /** What leadsync reads to verify a constant, and which ids the constant may have. */
 interface Source {

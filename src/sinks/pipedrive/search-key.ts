@@ -1,9 +1,10 @@
+import { type Json, objectOf, textOf } from '../http/json-answer.ts';
 import type { AccountFields } from './account-fields.ts';
 import { keysIn } from './build-records.ts';
 import { calls } from './calls.ts';
 import { ENQUIRIES, type FieldOwner, KEY } from './options.ts';
 import type { Limits, PipedriveApi } from './pipedrive-api.ts';
-import { idOf, type Json, objectOf, textOf } from './read-answer.ts';
+import { idOf } from './read-answer.ts';
 
 /** A person, lead or deal with one of leadsync's keys. */
 interface KeyedRecord {

@@ -1,5 +1,6 @@
 import type { LeadKey, Person, Subject } from '../../leads/person.ts';
 import { leadOfKey } from '../crm/lead-key.ts';
+import { type Json, objectOf } from '../http/json-answer.ts';
 import type { StoredLead } from '../sink.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import type { AccountFields } from './account-fields.ts';
@@ -9,7 +10,6 @@ import type { PersonFinder } from './find-persons.ts';
 import { allRecords, keysOfPerson } from './find-records.ts';
 import { ENQUIRIES, type PipedriveOptions } from './options.ts';
 import type { Limits, PipedriveApi } from './pipedrive-api.ts';
-import { type Json, objectOf } from './read-answer.ts';
 
 /** What is needed to read or erase the stored leads of a company. */
 export interface StoreTools {

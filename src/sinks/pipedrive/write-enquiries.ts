@@ -2,6 +2,7 @@ import type { DestinationRecord } from '../../leads/outcome.ts';
 import { deliveredAs } from '../crm/batch-leads.ts';
 import { overwriteOf } from '../crm/overwrite.ts';
 import { StoredParts } from '../crm/stored-parts.ts';
+import type { Json } from '../http/json-answer.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import {
   enquiryBody,
@@ -19,7 +20,7 @@ import type { ExistingRecord } from './find-records.ts';
 import { KEY, URL_FIELD } from './options.ts';
 import { recordChanges } from './person-changes.ts';
 import { isFault } from './pipedrive-api.ts';
-import { idOf, type Json } from './read-answer.ts';
+import { idOf } from './read-answer.ts';
 import { customOf } from './search-key.ts';
 import { PersonWriter, refusedBy, unnamed, type WritingTools, type WrittenPerson } from './write-persons.ts';
 

@@ -1,5 +1,6 @@
 import { type MappedColumn, mappedText } from '../../leads/mapped-fields.ts';
 import { type Overwrite, overwriteOf } from '../crm/overwrite.ts';
+import { type Json, objectOf } from '../http/json-answer.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import type { AccountFields } from './account-fields.ts';
 import { merged, type Parts, RecordBuilder, type RecordOwner, v2Body, withKeys } from './build-records.ts';
@@ -11,7 +12,7 @@ import type { RecordFault } from './judge-answer.ts';
 import { AS_TYPED, ENQUIRIES, type PipedriveOptions } from './options.ts';
 import { personChanges, unheldOf } from './person-changes.ts';
 import { isFault, type Limits, type PipedriveApi } from './pipedrive-api.ts';
-import { idOf, type Json, objectOf } from './read-answer.ts';
+import { idOf } from './read-answer.ts';
 import { keysOf } from './search-key.ts';
 
 const NO_EMAIL = `Pipedrive does not accept the email address, so it is only in \`${AS_TYPED}\`.`;

@@ -1,3 +1,4 @@
+import { storedAnswer } from '../../leads/outcome.ts';
 import type { Answer } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { readErrors } from './read-answer.ts';
@@ -10,8 +11,6 @@ export interface Addressee {
   readonly origin: string;
 }
 
-/** Maximum number of characters of an answer to store. */
-const MAX_ANSWER = 1_000;
 /** Time for which leadsync sends nothing once the requests of 24 hours are used up, in ms. Salesforce does not say when it allows requests again. */
 export const DAILY_WAIT_MS = 3_600_000;
 /** The wait after too many long requests at the same time, in ms. */
@@ -85,7 +84,7 @@ export function requestFailure(
     new SinkUnavailable(`Salesforce at ${origin} ${what}.`, {
       hint,
       httpStatus,
-      answer: storedAnswer(answer),
+      answer: storedAnswer(answer.text),
       retryAfterMs: waitMs,
       mayHaveArrived: httpStatus < 300 || httpStatus >= 500,
     });
@@ -168,11 +167,6 @@ export function blamesValue(answer: Answer): boolean {
     error?.code === 'JSON_PARSER_ERROR' &&
     /Cannot deserialize/.test(error.message)
   );
-}
-
-/** Returns the part of an answer that leadsync stores. */
-export function storedAnswer({ text }: Pick<Answer, 'text'>): string | undefined {
-  return text?.slice(0, MAX_ANSWER).toWellFormed();
 }
 
 /** Returns a name or code from Salesforce if it is safe to show. An answer could contain anything in its place. */

@@ -1,6 +1,6 @@
-import type { Refused } from '../../leads/outcome.ts';
+import { type Refused, storedAnswer } from '../../leads/outcome.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
-import { type Addressee, shown, storedAnswer } from './judge-answer.ts';
+import { type Addressee, shown } from './judge-answer.ts';
 import { KEY } from './options.ts';
 import type { SalesforceError } from './read-answer.ts';
 
@@ -75,7 +75,7 @@ const TOO_LONG = 'STRING_TOO_LONG';
 
 /** Judges the errors of one record. */
 export function judgeRecord(errors: readonly SalesforceError[], to: Addressee): RecordFault {
-  const known = { httpStatus: 200, answer: storedAnswer({ text: JSON.stringify(errors) }) };
+  const known = { httpStatus: 200, answer: storedAnswer(JSON.stringify(errors)) };
   if (errors.length === 0) return unnamed(to, known.httpStatus);
   const lasting = errors.find(isUnavailable);
   if (lasting) {

@@ -1,4 +1,5 @@
 import type { DestinationField } from '../destination-parts.ts';
+import type { Json } from '../http/json-answer.ts';
 import { KEY, URL_FIELD } from './options.ts';
 
 /** A field of leads, as the org describes it to the user of the app. */
@@ -68,8 +69,6 @@ export const ALWAYS_REQUIRED: Readonly<Record<string, string>> = {
   LastName: '[not provided]',
   Company: '[not provided]',
 };
-
-type Json = Readonly<Record<string, unknown>>;
 
 /**
  * Returns the fields in an answer to `describe`; undefined if it has none

@@ -1,11 +1,12 @@
 import { type Answer, type ApiRequest, ApiServer, type CallLimits } from '../http/api-server.ts';
 import type { SinkParts } from '../sink-type.ts';
 import type { SinkUnavailable } from '../sink-unavailable.ts';
+import { readBody } from '../http/json-answer.ts';
 import { ApiUsage } from './api-usage.ts';
 import { type Addressee, requestFailure, withoutPermission, withoutRequestsLeft } from './judge-answer.ts';
 import { type LeadFields, readFields } from './lead-fields.ts';
 import type { SalesforceOptions } from './options.ts';
-import { readBody, readErrors } from './read-answer.ts';
+import { readErrors } from './read-answer.ts';
 import { Sessions } from './session.ts';
 
 /** The version of the REST API (Summer '26). */

@@ -1,8 +1,8 @@
 import type { Answer, ApiServer, CallLimits } from '../http/api-server.ts';
+import { readBody } from '../http/json-answer.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { loginFailure } from './judge-answer.ts';
 import type { SalesforceOptions } from './options.ts';
-import { readBody } from './read-answer.ts';
 
 /** A session of the user that the app runs as. */
 export interface Session {

@@ -1,4 +1,4 @@
-import type { DestinationRecord, Refused } from '../../leads/outcome.ts';
+import { type DestinationRecord, type Refused, storedAnswer } from '../../leads/outcome.ts';
 import type { Answer } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 
@@ -24,9 +24,6 @@ export class WrongChannel {
     this.outcome = outcome;
   }
 }
-
-/** Maximum number of characters of an answer to store. */
-const MAX_ANSWER = 1_000;
 
 const CHANNEL = 'Only the leads for this channel are affected: correct `channel`, or the channel in Slack.';
 /** Errors that mean that the channel is at fault. A channel is chosen for each lead, so a wrong channel must not stop the other leads. */
@@ -126,7 +123,7 @@ function judgeError(origin: string, answer: Answer, error: string): Judged {
 
 function refused(origin: string, answer: Answer, error: string, why = ''): Refused {
   const reason = `${origin} refused the message (${shown(error)}). ${why}`.trim();
-  return { kind: 'refused', reason, httpStatus: answer.httpStatus, answer: stored(answer) };
+  return { kind: 'refused', reason, httpStatus: answer.httpStatus, answer: storedAnswer(answer.text) };
 }
 
 function unavailable(origin: string, answer: Answer, error: string): SinkUnavailable {
@@ -138,7 +135,7 @@ function unavailable(origin: string, answer: Answer, error: string): SinkUnavail
   return new SinkUnavailable(`${origin} answered ${shown(error)} (HTTP ${httpStatus}).`, {
     hint: (Object.hasOwn(HINTS, error) ? HINTS[error] : undefined) ?? standard,
     httpStatus,
-    answer: stored(answer),
+    answer: storedAnswer(answer.text),
     retryAfterMs,
     gone: httpStatus === 410,
     mayHaveArrived: isUnknown,
@@ -151,7 +148,7 @@ function notAsSlack(origin: string, answer: Answer): SinkUnavailable {
   return new SinkUnavailable(`${origin} answered HTTP ${httpStatus}, but not in Slack's format.`, {
     hint: 'Check the address, and whether a proxy answers in place of Slack.',
     httpStatus,
-    answer: stored(answer),
+    answer: storedAnswer(answer.text),
     retryAfterMs,
     gone: httpStatus === 410,
     mayHaveArrived: httpStatus < 400 || httpStatus >= 500,
@@ -161,8 +158,4 @@ function notAsSlack(origin: string, answer: Answer): SinkUnavailable {
 /** Returns an error code if it is safe to show, because an answer could have anything in its place. */
 function shown(error: string): string {
   return /^\w{2,60}$/.test(error) ? error : 'an unknown error';
-}
-
-function stored({ text }: Answer): string | undefined {
-  return text?.slice(0, MAX_ANSWER).toWellFormed();
 }

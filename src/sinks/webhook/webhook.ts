@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { Pool } from 'undici';
 import type { z } from 'zod';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
-import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
+import { type Delivered, type Outcome, type Refused, storedAnswer } from '../../leads/outcome.ts';
 import { post, READ_MS } from '../../platform/http/post.ts';
 import { readRetryAfter } from '../../platform/http/retry-after.ts';
 import { tryConnection } from '../../platform/http/try-connection.ts';
@@ -16,9 +16,6 @@ import { judgeAnswer } from './judge-answer.ts';
 import { type Message, messageOf, testMessage } from './message.ts';
 import type { webhookOptions } from './options.ts';
 import { readSigningKey, sign } from './signature.ts';
-
-/** Maximum number of characters of an answer to store. */
-const MAX_ANSWER = 1000;
 
 /** Posts each batch as one request, signed if there is a secret. A request may take the whole `timeout` until the headers of its answer arrive. */
 export class WebhookSink implements Sink {
@@ -132,7 +129,7 @@ export class WebhookSink implements Sink {
     const send = () => post(pool, this.#requestOf(message, traceparent), { timeoutMs, stop, beforeSending });
     const { statusCode, headers, text } = await this.#reach(stop, send, () => isUnsent);
     const [retryAfter, date] = [headers['retry-after'], headers['date']].map((lines) => [lines].flat()[0]);
-    const answer = text?.slice(0, MAX_ANSWER).toWellFormed();
+    const answer = storedAnswer(text);
     const judged = judgeAnswer(this.#url.origin, {
       httpStatus: statusCode,
       text: answer,

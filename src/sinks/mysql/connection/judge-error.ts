@@ -1,4 +1,4 @@
-import type { Refused } from '../../../leads/outcome.ts';
+import { type Refused, storedAnswer } from '../../../leads/outcome.ts';
 import { codeOf } from '../../../platform/failures/error-code.ts';
 import { networkFailure } from '../../../platform/failures/network-failure.ts';
 import { SinkUnavailable } from '../../sink-unavailable.ts';
@@ -128,13 +128,13 @@ export function judgeError(called: Called, error: unknown, what: string): Judged
   if (REFUSED.test(sqlState) || REFUSED_ERRORS.has(errno)) {
     const said = NAMES_ONLY.has(errno) ? error.message : MEANINGS[errno];
     const reason = `${where} refused ${what} (${code})${said === undefined ? '' : `: ${said}`}.`;
-    return { kind: 'refused', reason, answer: textOf(error) };
+    return { kind: 'refused', reason, answer: storedAnswer(error.message) };
   }
   const said = NAMES_ONLY.has(errno) ? `: ${error.message}` : '';
   const hint = HINTS[errno] ?? "Check the server's log.";
   return new SinkUnavailable(`${where} cannot be used (${code})${said}.`, {
     hint: typeof hint === 'function' ? hint(called) : hint,
-    answer: textOf(error),
+    answer: storedAnswer(error.message),
     cause: error,
   });
 }
@@ -164,8 +164,4 @@ function isOfServer(error: unknown): error is ServerError {
     error.errno > 0 &&
     'sqlState' in error
   );
-}
-
-function textOf({ message }: Error): string {
-  return message.slice(0, 1000).toWellFormed();
 }

@@ -1,5 +1,5 @@
 import type { DatabaseError } from 'pg';
-import type { Refused } from '../../../leads/outcome.ts';
+import { type Refused, storedAnswer } from '../../../leads/outcome.ts';
 import { networkFailure } from '../../../platform/failures/network-failure.ts';
 import { AGAIN, isOfServer } from '../../../postgres/server-error.ts';
 import { SinkUnavailable } from '../../sink-unavailable.ts';
@@ -54,12 +54,12 @@ export function judgeError(where: string, error: unknown, what: string): Judged 
   if (AGAIN.has(code)) return 'again';
   if (REFUSED.test(code)) {
     const reason = `${where} refused ${what} (${[`SQLSTATE ${code}`, ...namesIn(error)].join(', ')}).`;
-    return { kind: 'refused', reason, answer: textOf(error) };
+    return { kind: 'refused', reason, answer: answerOf(error) };
   }
   const said = namesOnly(error) ? `: ${message}` : '';
   return new SinkUnavailable(`${where} cannot be used (SQLSTATE ${code})${said}.`, {
     hint: hintFor(error),
-    answer: textOf(error),
+    answer: answerOf(error),
     cause: error,
   });
 }
@@ -94,6 +94,6 @@ function namesIn({ table, column, constraint }: DatabaseError): string[] {
   );
 }
 
-function textOf({ message, detail }: DatabaseError): string {
-  return [message, detail].filter(Boolean).join('\n').slice(0, 1000).toWellFormed();
+function answerOf({ message, detail }: DatabaseError): string | undefined {
+  return storedAnswer([message, detail].filter(Boolean).join('\n'));
 }
