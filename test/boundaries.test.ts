@@ -138,7 +138,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'rules/privacy/erasure-progress.ts',
       'rules/extraction/answers-by-slug.ts',
       'rules/extraction/clock-steps.ts',
-      'rules/extraction/parts.ts',
+      'rules/extraction/row-parts.ts',
       'rules/queries/failure-reasons.ts',
       'rules/queries/find-leads.ts',
       'rules/queries/keyset-page.ts',

@@ -7,7 +7,7 @@ import { BegunAttempts } from '../ledger/delivering/begun-attempts.ts';
 import { beginBlock, beginKnown } from '../ledger/recording/begin-blocks.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import { Stopwatch } from '../platform/time/stopwatch.ts';
-import { Gathering } from './database/gathering.ts';
+import { GroupCommit } from './database/group-commit.ts';
 import { isReplaced, migrate, requireCurrentShape } from './database/migrating.ts';
 import { Notices } from './database/notices.ts';
 import { PostgresAccess, type PostgresPlace } from './database/postgres-access.ts';
@@ -165,7 +165,7 @@ function deliveringOf(
 ) {
   const begun = new BegunAttempts();
   const claiming = new Claiming(clock, random);
-  const settlements = new Gathering(
+  const settlements = new GroupCommit(
     (ended: readonly settling.EndedAttempt[]) =>
       access.write((tx) => {
         const machineTime = clock.now();

@@ -1,4 +1,4 @@
-import type { FormerName, HistoryRow, Overview, RenamedSink } from '../leads/history.ts';
+import type { FormerName, HistoryRow, Overview, RenamedSink } from '../leads/mirrored-history.ts';
 
 /**
  * Copies the history of a ledger to a destination. Independent of deliveries: neither waits for the other. Each method uses only small

@@ -1,5 +1,5 @@
 import { leadContents, type Mirrored, mirrored } from '../../catalog/mirrored.ts';
-import { type HistoryRow, type Overview, rowsOf } from '../../leads/history.ts';
+import { type HistoryRow, type Overview, rowsOf } from '../../leads/mirrored-history.ts';
 import type { MirroredLedger } from '../../ledger/contract/mirrored-ledger.ts';
 import { countOf } from '../../platform/text/human-readable.ts';
 import type { Clock } from '../../platform/time/clock.ts';

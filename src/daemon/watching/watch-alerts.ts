@@ -13,7 +13,7 @@ import { evaluateConditions } from '../../status/problems/alert-conditions.ts';
 import type { AlertInputs, ObservedSink, ObservedSource } from '../../status/problems/alert-inputs.ts';
 import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
 import type { Reloader } from '../units/reloader.ts';
-import { Overdue } from './overdue.ts';
+import { OverduePolls } from './overdue-polls.ts';
 
 /** Interval for evaluating the alert conditions, in ms. */
 const CHECK_INTERVAL_MS = 15_000;
@@ -63,7 +63,7 @@ export async function watchAlerts(
 class Observer {
   readonly #parts: Parts;
   readonly #startedAt: Date;
-  readonly #overdue = new Overdue();
+  readonly #overdue = new OverduePolls();
   readonly #histories = new Map<string, History>();
 
   constructor(parts: Parts) {

@@ -1,7 +1,7 @@
 import { appendFileSync, closeSync, openSync, readSync, rmSync } from 'node:fs';
 import { deserialize, serialize } from 'node:v8';
 import type { Cell, Rows } from '../../ledger/contract/ledger-tables.ts';
-import { inParts } from '../../ledger/rules/extraction/parts.ts';
+import { inParts } from '../../ledger/rules/extraction/row-parts.ts';
 
 /** The file contains personal data, so only this user may read it. */
 const FILE_MODE = 0o600;

@@ -3,7 +3,7 @@ import { extractionOf, sinceOn } from '../../catalog/extraction.ts';
 import type { Relation } from '../../catalog/relation.ts';
 import type { Cell, LedgerTables, Rows, Stretch, TablesPlace } from '../../ledger/contract/ledger-tables.ts';
 import { type ClockStep, reachedBackBy } from '../../ledger/rules/extraction/clock-steps.ts';
-import { PART_TEXT, Part, textIn } from '../../ledger/rules/extraction/parts.ts';
+import { PART_TEXT, Part, textIn } from '../../ledger/rules/extraction/row-parts.ts';
 import { quoted } from '../../postgres/identifier.ts';
 import { hostOf, openPool } from '../../postgres/open-pool.ts';
 import { toLedgerFailure } from '../database/ledger-failure.ts';

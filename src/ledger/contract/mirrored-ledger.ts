@@ -1,4 +1,4 @@
-import type { HistoryText, Overview } from '../../leads/history.ts';
+import type { HistoryText, Overview } from '../../leads/mirrored-history.ts';
 import type { Ledger } from './ledger.ts';
 
 /** What a mirror copies from a ledger. */

@@ -5,7 +5,7 @@ import { toReadingError } from '../contract/ledger-error.ts';
 import type { Cell, LedgerTables, Rows, Stretch, TablesPlace } from '../contract/ledger-tables.ts';
 import { requireFile } from '../database/ledger-file.ts';
 import { type ClockStep, reachedBackBy } from '../rules/extraction/clock-steps.ts';
-import { inParts, Part } from '../rules/extraction/parts.ts';
+import { inParts, Part } from '../rules/extraction/row-parts.ts';
 import { requireCurrentSchema } from '../schema/upgrading.ts';
 import { leadRows } from '../schema/views.ts';
 import { completing } from './complete-lead-rows.ts';

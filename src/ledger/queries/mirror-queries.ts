@@ -2,7 +2,7 @@ import type Database from 'better-sqlite3';
 import { relations } from '../../catalog/documented.ts';
 import { leadContents, type Mirrored, mirrored, mirroredTable } from '../../catalog/mirrored.ts';
 import type { Column, Relation } from '../../catalog/relation.ts';
-import type { HistoryText, Overview, RenamedSink, StoredValue } from '../../leads/history.ts';
+import type { HistoryText, Overview, RenamedSink, StoredValue } from '../../leads/mirrored-history.ts';
 
 /** Length after which a chunk ends, in UTF-16 code units. The last row of a chunk may take it past this length, possibly by megabytes. */
 const CHUNK_CHARACTERS = 4_000_000;

@@ -1,6 +1,6 @@
 import { mirroredTable } from '../../../catalog/mirrored.ts';
 import type { Column, ColumnType } from '../../../catalog/relation.ts';
-import type { HistoryRow, StoredValue } from '../../../leads/history.ts';
+import type { HistoryRow, StoredValue } from '../../../leads/mirrored-history.ts';
 import { storable } from '../../../leads/storable-text.ts';
 import { arrayParameter } from '../../../postgres/array-parameter.ts';
 

@@ -1,4 +1,4 @@
-import type { FormerName, HistoryRow, Overview, RenamedSink } from '../../../leads/history.ts';
+import type { FormerName, HistoryRow, Overview, RenamedSink } from '../../../leads/mirrored-history.ts';
 import { quoted } from '../../../postgres/identifier.ts';
 import type { Mirror } from '../../mirror.ts';
 import type { Database } from '../connection/database.ts';

@@ -1,7 +1,13 @@
 import type { ClientBase } from 'pg';
 import { relations } from '../../../catalog/documented.ts';
 import { type Mirrored, mirroredTable } from '../../../catalog/mirrored.ts';
-import type { FormerName, HistoryRow, Overview, RenamedSink, StoredValue } from '../../../leads/history.ts';
+import type {
+  FormerName,
+  HistoryRow,
+  Overview,
+  RenamedSink,
+  StoredValue,
+} from '../../../leads/mirrored-history.ts';
 import { quoted } from '../../../postgres/identifier.ts';
 import { eraseLeads, type Key } from '../leads/erase.ts';
 import { columnValue, parameter, parameterType, placeOf, TYPES, valuesOf } from './mirrored-columns.ts';

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import type { HistoryRow, StoredValue } from '../../../leads/history.ts';
+import type { HistoryRow, StoredValue } from '../../../leads/mirrored-history.ts';
 import { arrayParameter } from '../../../postgres/array-parameter.ts';
 import { DELIVERED_FROM, DELIVERIES, DELIVERY_ID } from '../schema/delivery-views.ts';
 import { ledgerNumber } from './ledgers.ts';

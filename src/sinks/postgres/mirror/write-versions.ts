@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import type { HistoryRow } from '../../../leads/history.ts';
+import type { HistoryRow } from '../../../leads/mirrored-history.ts';
 import { ledgerNumber } from './ledgers.ts';
 import { columnValue, parameterType, placeOf, valuesOf } from './mirrored-columns.ts';
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { mirroredTable } from '../../../../src/catalog/mirrored.ts';
-import type { HistoryRow, StoredValue } from '../../../../src/leads/history.ts';
+import type { HistoryRow, StoredValue } from '../../../../src/leads/mirrored-history.ts';
 import { writeRows } from '../../../../src/sinks/postgres/mirror/stored-rows.ts';
 import { ids } from '../../../ledger/ledger-under-test.ts';
 import { openPostgres, startDatabase } from '../database.ts';

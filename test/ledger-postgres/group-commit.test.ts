@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { BatchRef } from '../../src/leads/delivery.ts';
 import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
-import { Gathering } from '../../src/ledger-postgres/database/gathering.ts';
+import { GroupCommit } from '../../src/ledger-postgres/database/group-commit.ts';
 import { settlingTogetherContract } from '../ledger/contract/settling-together.ts';
 import {
   aSink,
@@ -38,7 +38,7 @@ it('attempts that end in the same turn of the event loop are settled in one tran
 /** Gathers calls of these sizes, and fails each transaction with one of the `locked` calls. Also returns the calls of each transaction. */
 async function gather(sizes: Readonly<Record<string, number>>, locked: readonly string[] = []) {
   const transactions: string[] = [];
-  const gathering = new Gathering(
+  const commits = new GroupCommit(
     async (calls: readonly string[]) => {
       transactions.push(calls.join(' '));
       if (calls.some((call) => locked.includes(call)))
@@ -47,7 +47,7 @@ async function gather(sizes: Readonly<Record<string, number>>, locked: readonly 
     },
     (call) => sizes[call] ?? 1,
   );
-  const calls = await Promise.allSettled(Object.keys(sizes).map((call) => gathering.run(call)));
+  const calls = await Promise.allSettled(Object.keys(sizes).map((call) => commits.run(call)));
   return { transactions, made: calls.flatMap((one) => (one.status === 'fulfilled' ? one.value : [])) };
 }
 

@@ -17,7 +17,7 @@ interface Waiting<Call, Result> {
  * Collects calls that arrive in one turn of the event loop, or while others are being written, and writes them in one transaction. On an idle
  * ledger, a call waits for no other.
  */
-export class Gathering<Call, Result> {
+export class GroupCommit<Call, Result> {
   readonly #write: (calls: readonly Call[]) => Promise<readonly Result[]>;
   readonly #sizeOf: (call: Call) => number;
   readonly #running = new Set<Promise<unknown>>();

@@ -11,7 +11,7 @@ interface Search {
 }
 
 /** Finds out since when a poll has been overdue. Searching a cron expression is slow, so no minute is searched twice. */
-export class Overdue {
+export class OverduePolls {
   readonly #searches = new Map<string, Search>();
 
   /** Returns when the first poll after the last complete poll (`last`) was due; undefined if no poll was due by `now`. */
