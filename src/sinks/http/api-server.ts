@@ -18,6 +18,14 @@ export interface ApiRequest {
   readonly body?: string;
 }
 
+/** Where a request went, for messages. */
+export interface Addressee {
+  /** The name of the sink. */
+  readonly sink: string;
+  /** Scheme, host and port. */
+  readonly origin: string;
+}
+
 /** An answer from an API. */
 export interface Answer {
   readonly httpStatus: number;

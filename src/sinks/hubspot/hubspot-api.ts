@@ -1,13 +1,12 @@
 import { storedAnswer } from '../../leads/outcome.ts';
 import type { Quota } from '../../leads/quota.ts';
-import { type Answer, ApiServer, type CallLimits } from '../http/api-server.ts';
+import { type Addressee, type Answer, ApiServer, type CallLimits } from '../http/api-server.ts';
+import { readBody } from '../http/json-answer.ts';
 import type { SinkParts } from '../sink-type.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
-import { readBody } from '../http/json-answer.ts';
 import { AccountLimits } from './account-limits.ts';
 import { type BatchRequest, inParts, isSuccess, type Part } from './batch-requests.ts';
 import {
-  type Addressee,
   blamesRecords,
   judgeFault,
   type RecordFault,

@@ -1,7 +1,7 @@
 import { type Refused, storedAnswer } from '../../leads/outcome.ts';
-import type { Answer } from '../http/api-server.ts';
-import { SinkUnavailable } from '../sink-unavailable.ts';
+import type { Addressee, Answer } from '../http/api-server.ts';
 import { readBody } from '../http/json-answer.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import { type HubSpotFault, readFault } from './read-answer.ts';
 
 /** What a fault of one record means for its lead. */
@@ -14,14 +14,6 @@ export type RecordFault =
   | { readonly kind: 'gone' }
   | Refused
   | SinkUnavailable;
-
-/** Where a request went, for messages. */
-export interface Addressee {
-  /** The name of the sink. */
-  readonly sink: string;
-  /** Scheme, host and port. */
-  readonly origin: string;
-}
 
 /** Codes of property errors that do not blame the value of the lead: every lead would have the same fault. */
 const OF_MAPPING = /^(PROPERTY_DOESNT_EXIST|READ_ONLY_VALUE|INVALID_OWNER_ID)$/;

@@ -1,7 +1,7 @@
 import { storedAnswer } from '../../leads/outcome.ts';
-import type { Answer } from '../http/api-server.ts';
+import type { Addressee, Answer } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
-import { type Addressee, judgeFault, type RecordFault, unnamed } from './judge-fault.ts';
+import { judgeFault, type RecordFault, unnamed } from './judge-fault.ts';
 import type { BatchAnswer, HubSpotRecord } from './read-answer.ts';
 
 /** A record to write. The trace id identifies the record within its request. */

@@ -1,7 +1,7 @@
 import { type Refused, storedAnswer } from '../../leads/outcome.ts';
-import type { Answer } from '../http/api-server.ts';
-import { SinkUnavailable } from '../sink-unavailable.ts';
+import type { Answer, Addressee as Server } from '../http/api-server.ts';
 import { readBody } from '../http/json-answer.ts';
+import { SinkUnavailable } from '../sink-unavailable.ts';
 import type { Call } from './calls.ts';
 import type { FieldOwner } from './options.ts';
 import { readFault } from './read-answer.ts';
@@ -15,12 +15,8 @@ export type RecordFault =
   | { readonly kind: 'gone'; readonly refused: Refused }
   | Refused;
 
-/** The sink and the server that messages about a request name. */
-export interface Addressee {
-  /** The name of the sink. */
-  readonly sink: string;
-  /** Scheme, host and port. */
-  readonly origin: string;
+/** Where a request went, and the names of fields in the sink's mapping, for messages. */
+export interface Addressee extends Server {
   /** Returns the name in `fields` of the field with this code. Several objects can have a Pipedrive field with the same code. */
   nameOf(code: string, owner?: FieldOwner): string | undefined;
   /** Whether a field of the mapping has the same value for every lead. */

@@ -1,15 +1,7 @@
 import { storedAnswer } from '../../leads/outcome.ts';
-import type { Answer } from '../http/api-server.ts';
+import type { Addressee, Answer } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
 import { readErrors } from './read-answer.ts';
-
-/** Where a request went, for messages. */
-export interface Addressee {
-  /** The name of the sink. */
-  readonly sink: string;
-  /** Scheme, host and port. */
-  readonly origin: string;
-}
 
 /** Time for which leadsync sends nothing once the requests of 24 hours are used up, in ms. Salesforce does not say when it allows requests again. */
 export const DAILY_WAIT_MS = 3_600_000;

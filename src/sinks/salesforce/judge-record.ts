@@ -1,6 +1,7 @@
 import { type Refused, storedAnswer } from '../../leads/outcome.ts';
+import type { Addressee } from '../http/api-server.ts';
 import { SinkUnavailable } from '../sink-unavailable.ts';
-import { type Addressee, shown } from './judge-answer.ts';
+import { shown } from './judge-answer.ts';
 import { KEY } from './options.ts';
 import type { SalesforceError } from './read-answer.ts';
 

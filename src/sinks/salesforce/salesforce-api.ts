@@ -1,9 +1,15 @@
-import { type Answer, type ApiRequest, ApiServer, type CallLimits } from '../http/api-server.ts';
+import {
+  type Addressee,
+  type Answer,
+  type ApiRequest,
+  ApiServer,
+  type CallLimits,
+} from '../http/api-server.ts';
+import { readBody } from '../http/json-answer.ts';
 import type { SinkParts } from '../sink-type.ts';
 import type { SinkUnavailable } from '../sink-unavailable.ts';
-import { readBody } from '../http/json-answer.ts';
 import { ApiUsage } from './api-usage.ts';
-import { type Addressee, requestFailure, withoutPermission, withoutRequestsLeft } from './judge-answer.ts';
+import { requestFailure, withoutPermission, withoutRequestsLeft } from './judge-answer.ts';
 import { type LeadFields, readFields } from './lead-fields.ts';
 import type { SalesforceOptions } from './options.ts';
 import { readErrors } from './read-answer.ts';
