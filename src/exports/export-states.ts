@@ -18,6 +18,8 @@ const schema = z.object({
     .object({
       startedAt: time,
       finishedAt: time,
+      /** When the run began to read the ledger, by the ledger's clock; absent if a version of leadsync that did not record this made the export. */
+      ledgerAt: time.optional(),
       /** Value of `_exported_at` in the rows; absent if a version of leadsync that did not write this column made the export. */
       exportedAt: time.optional(),
       place: z.string(),

@@ -18,8 +18,8 @@ import { type ExportRequest, exportTables } from './files/export-tables.ts';
 export interface ExportRun {
   readonly ledger: TablesPlace;
   readonly at: Date;
-  /** Export rows that were added or changed from this time on; undefined for all. */
-  readonly since: Date | undefined;
+  /** `ledgerAt` of the run that this one continues, to export the rows that were added or changed since then; undefined to export all rows. */
+  readonly last: Date | undefined;
   /** Value of `_exported_at` in the rows of this run. Always later than in the previous run, even if the clock was set back. */
   readonly exportedAt: Date;
   /**
@@ -31,6 +31,8 @@ export interface ExportRun {
 
 /** An export or backup at its destination. */
 export interface ExportMade {
+  /** When the run began to read the ledger, by the clock that the times in its rows go by: that of the ledger's server, or of this machine. */
+  readonly ledgerAt: Date;
   /** Path or address of the export. */
   readonly place: string;
   readonly rows: number;
@@ -53,11 +55,11 @@ export async function makeExport(
   const file = request.output.slice(destination.folder.length + 1);
   // Stop here if older exports cannot be removed, because every retry would add another export. `keep` newest ones stay until the new one is complete.
   const before = await removeOld(config, destination, file, signal);
-  const rows = await write(request, destination, signal);
+  const { rows, serverNow = run.at } = await write(request, destination, signal);
   const bytes = await sizeOf(request.output);
   await destination.bring(file, signal);
   const removed = before + (await removeOld(config, destination, file, signal));
-  return { place: destination.nameOf(file), rows, bytes, removed };
+  return { ledgerAt: serverNow, place: destination.nameOf(file), rows, bytes, removed };
 }
 
 /**
@@ -111,18 +113,33 @@ function requestOf(config: ExportConfig, folder: string, run: ExportRun): Reques
     format,
     relations: chosen,
     layout: isFile ? 'file' : 'folder',
-    since: run.since,
+    since: (serverNow = at) => sinceOf(run, serverNow),
     exportedAt: run.exportedAt,
   };
 }
 
-/** Writes an export and returns its number of rows; for a backup, the number of leads. */
-async function write(request: Request, destination: Destination, signal: AbortSignal): Promise<number> {
+/**
+ * Overlap of an export of new rows with the previous one, in ms. A long poll that began before the previous export may write rows after
+ * that export, and these rows carry the time at which the poll began.
+ */
+const OVERLAP_MS = 3_600_000;
+
+/** Returns the time from which a run exports rows; undefined for all rows, also if the clock of the ledger was set back since the last run. */
+function sinceOf({ last }: ExportRun, now: Date): Date | undefined {
+  return last === undefined || last > now ? undefined : new Date(last.getTime() - OVERLAP_MS);
+}
+
+/** Writes an export. Returns its number of rows, or of leads for a backup, and the time by the clock of the ledger's server, if there is one. */
+async function write(
+  request: Request,
+  destination: Destination,
+  signal: AbortSignal,
+): Promise<{ rows: number; serverNow?: Date | undefined }> {
   try {
-    if (request.kind === 'backup') return (await writeBackup(request, signal))['_leads'] ?? 0;
+    if (request.kind === 'backup') return { rows: (await writeBackup(request, signal))['_leads'] ?? 0 };
     const counts = new Map<string, number>();
-    await exportTables(request, (table, rows) => void counts.set(table, rows), signal);
-    return counts.values().reduce((sum, rows) => sum + rows, 0);
+    const serverNow = await exportTables(request, (table, rows) => void counts.set(table, rows), signal);
+    return { rows: counts.values().reduce((sum, rows) => sum + rows, 0), serverNow };
   } catch (error) {
     if (error instanceof PathExists) throw nameTaken(request.output, error);
     if (error instanceof TemporaryRemoved) throw new ExportFailed(error.message, error.hint, error);

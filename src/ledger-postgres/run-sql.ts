@@ -68,9 +68,9 @@ async function read(
 async function* explainingEach(
   where: string,
   typed: string,
-  rows: AsyncIterable<readonly Cell[]>,
+  rows: AsyncIterable<Cell[]>,
   signal: AbortSignal,
-): AsyncGenerator<readonly Cell[]> {
+): AsyncGenerator<Cell[]> {
   const found = rows[Symbol.asyncIterator]();
   for (;;) {
     const { done, value } = await explaining(where, typed, () => found.next());

@@ -4,7 +4,8 @@ import type { Cell } from '../ledger/contract/ledger-tables.ts';
 /** The result of a query. The rows are read as the caller iterates over them. */
 export interface StreamedResult {
   readonly columns: readonly string[];
-  readonly rows: AsyncIterable<readonly Cell[]>;
+  /** Each row is the caller's own. */
+  readonly rows: AsyncIterable<Cell[]>;
 }
 
 /** Size of the rows that wait for the caller, in characters, from which on nothing more is read from the connection. */
@@ -12,8 +13,10 @@ const MAX_WAITING = 4 * 1024 ** 2;
 /** What a row adds to that size, apart from its text. */
 const ROW_SIZE = 100;
 
-/** Types by their OID in pg_type. Values of all other types are text, as the server writes them. */
-const PARSERS: Readonly<Record<number, (text: string) => Cell>> = {
+/** How to read the text of values, by the OID of their type in pg_type. Values of all other types are text, as the server writes them. */
+export type Parsers = Readonly<Record<number, (text: string) => Cell>>;
+
+const PARSERS: Parsers = {
   16: (text) => (text === 't' ? 1n : 0n), // boolean, as in SQLite
   17: (text) => Buffer.from(text.slice(2), 'hex'), // bytea
   20: BigInt, // bigint
@@ -26,14 +29,16 @@ const PARSERS: Readonly<Record<number, (text: string) => Cell>> = {
 
 /**
  * Runs a query on a connection, and returns its columns when the first row has arrived. The server waits while the caller does not iterate, so that
- * memory does not depend on the size of the result. The connection must be closed afterwards. @throws the error of the server or of the connection
+ * memory does not depend on the size of the result. The connection can run nothing else until the caller has read all rows, and must be closed if the caller
+ * stops before that. @throws the error of the server or of the connection
  */
 export async function streamRows(
   client: PoolClient,
-  query: { readonly name: string; readonly text: string; readonly values: string[] },
+  query: { readonly name?: string; readonly text: string; readonly values: string[] },
+  parsers = PARSERS,
 ): Promise<StreamedResult> {
   const { default: pg } = await import('pg');
-  const rows = new WaitingRows();
+  const rows = new WaitingRows(parsers);
   const config: QueryArrayConfig = { ...query, rowMode: 'array', types: rows.types };
   rows.listen(new pg.Query(config), client);
   const columns = await rows.columns;
@@ -44,17 +49,24 @@ export async function streamRows(
 class WaitingRows {
   readonly #columns = Promise.withResolvers<readonly string[]>();
   readonly columns = this.#columns.promise;
-  readonly types: CustomTypesConfig = {
-    getTypeParser: (type: number) => (text: string) => {
-      this.#size += text.length;
-      return PARSERS[type]?.(text) ?? text;
-    },
-  };
-  #rows: (readonly Cell[])[] = [];
+  readonly types: CustomTypesConfig;
+  #rows: Cell[][] = [];
   #size = 0;
   #ended: { readonly error?: unknown } | undefined;
   #connection: Connection | undefined;
   #changed = Promise.withResolvers<void>();
+
+  constructor(parsers: Parsers) {
+    this.types = {
+      getTypeParser: (type: number) => {
+        const parse = parsers[type];
+        return (text: string) => {
+          this.#size += text.length;
+          return parse ? parse(text) : text;
+        };
+      },
+    };
+  }
 
   listen(query: Query, client: PoolClient): void {
     const submit = query.submit;
@@ -72,7 +84,7 @@ class WaitingRows {
   }
 
   /** Yields each row once. @throws the error of the query */
-  async *each(): AsyncGenerator<readonly Cell[]> {
+  async *each(): AsyncGenerator<Cell[]> {
     for (;;) {
       const rows = this.#rows;
       this.#rows = [];
@@ -86,7 +98,7 @@ class WaitingRows {
     }
   }
 
-  #add(row: readonly Cell[], fields: readonly FieldDef[]): void {
+  #add(row: Cell[], fields: readonly FieldDef[]): void {
     this.#columns.resolve(namesOf(fields));
     this.#rows.push(row);
     this.#size += ROW_SIZE;

@@ -14,11 +14,6 @@ import type { Emit } from '../telemetry/events.ts';
 const CHECK_INTERVAL_MS = 2_000;
 const FIRST_BACK_OFF_MS = 60_000;
 const LAST_BACK_OFF_MS = 3_600_000;
-/**
- * Overlap of an export of new rows with the previous one, in ms. A long poll that began before the previous export may write rows after
- * that export, and these rows carry the time at which the poll began.
- */
-const OVERLAP_MS = 3_600_000;
 
 /** Options that affect when an export runs, or how many of its files are kept, but neither its content nor its destination. */
 const WHEN: ReadonlySet<string> = new Set(['every', 'at', 'timezone', 'keep']);
@@ -74,7 +69,7 @@ export function reportExports(emit: Emit, clock: Clock): OnRunEnd {
   return (config, result, { startedMs, state }) => {
     const { name } = config;
     if (result.kind === 'made') {
-      const { kind: _, rows, ...made } = result;
+      const { kind: _, rows, ledgerAt: __, ...made } = result;
       const facts = { ...made, durationMs: Math.round(clock.monotonicMs() - startedMs) };
       if (isBackup(config)) emit({ type: 'backup-made', backup: name, leads: rows, ...facts });
       else emit({ type: 'export-made', export: name, rows, ...facts });
@@ -138,7 +133,7 @@ export async function exportOnce(
     ledger: parts.ledger,
     at: startedAt,
     exportedAt: exportedAtOf(before, startedAt),
-    since: goesOn && config.rows === 'new' ? sinceOf(before, startedAt) : undefined,
+    last: goesOn && config.rows === 'new' ? lastOf(before, parts.ledger) : undefined,
     first: !goesOn,
   };
   const result = await runExport(config, run, { folder: states.folder, niceness: parts.niceness }, signal);
@@ -153,8 +148,8 @@ function after(
   { result, run, now, random }: { result: ExportResult; run: ExportJob['run']; now: Date; random: Random },
 ): ExportState {
   if (result.kind === 'made') {
-    const { place, rows, bytes } = result;
-    const times = { startedAt: run.at, exportedAt: run.exportedAt, finishedAt: now };
+    const { place, rows, bytes, ledgerAt } = result;
+    const times = { startedAt: run.at, ledgerAt, exportedAt: run.exportedAt, finishedAt: now };
     const done = { ...times, place, rows, bytes, config: describeExport(config) };
     return { ...before, done, failed: undefined };
   }
@@ -221,13 +216,12 @@ function exportedAtOf({ done }: ExportState, now: Date): Date {
 }
 
 /**
- * Returns the time from which an export selects rows. Returns undefined, which selects all rows, if the clock was set back after the last
- * run, or if the last run was made by a version of leadsync that wrote no `_exported_at`: exports of that version also omitted changed
- * rows.
+ * Returns when the last run began to read, by the clock of the ledger. Returns undefined, which selects all rows, if that is not known, or if the last
+ * run was made by a version of leadsync that wrote no `_exported_at`: exports of that version also omitted changed rows.
  */
-function sinceOf({ done }: ExportState, now: Date): Date | undefined {
-  if (!done?.exportedAt || done.startedAt > now) return undefined;
-  return new Date(done.startedAt.getTime() - OVERLAP_MS);
+function lastOf({ done }: ExportState, { kind }: TablesPlace): Date | undefined {
+  if (!done?.exportedAt) return undefined;
+  return done.ledgerAt ?? (kind === 'file' ? done.startedAt : undefined);
 }
 
 function isSameExport(before: string, config: ExportConfig): boolean {

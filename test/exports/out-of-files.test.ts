@@ -9,7 +9,7 @@ const program = (folder: string) => `
   import { runExport } from ${JSON.stringify(join(import.meta.dirname, '../../src/exports/start-export-process.ts'))};
   const target = { type: 'directory', directory: ${JSON.stringify(folder)} };
   const config = { name: 'nightly', tables: ['leads'], format: 'csv', rows: 'all', schedule: { everyMs: 1 }, keep: undefined, target };
-  const run = { ledgerFile: 'ledger.db', at: new Date(), since: undefined, first: true };
+  const run = { ledgerFile: 'ledger.db', at: new Date(), last: undefined, first: true };
   try { for (;;) openSync('/dev/null', 'r'); } catch {}
   const result = await runExport(config, run, { folder: target.directory, niceness: 0 }, new AbortController().signal);
   await new Promise((resolve) => setTimeout(resolve, 50));

@@ -3,17 +3,21 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { relations } from '../../src/catalog/documented.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../src/exports/contract/format-names.ts';
+import { ExportStateFiles } from '../../src/exports/export-states.ts';
 import { exportTables } from '../../src/exports/files/export-tables.ts';
 import { openTables } from '../../src/exports/files/open-tables.ts';
 import { exportedRows } from '../../src/exports/files/read-export.ts';
 import { type ExportResult, runExport } from '../../src/exports/start-export-process.ts';
 import type { LedgerTables, TablesPlace } from '../../src/ledger/contract/ledger-tables.ts';
+import { exportOnce } from '../../src/operations/scheduled-exports.ts';
+import { disk } from '../../src/platform/files/file-system.ts';
 import { eventfulLedger } from '../catalog/eventful-store.ts';
 import { HOUR, ids, LedgerUnderTest, type OpenLedger } from '../ledger/ledger-under-test.ts';
 import { SqliteFile } from '../ledger/sqlite-store.ts';
 import { PostgresStore } from '../ledger-postgres/postgres-store.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { aLead, listedAs } from '../support/scene/a-lead.ts';
+import { until } from '../support/time/until.ts';
 
 const never = new AbortController().signal;
 const EXPORTED_AT = new Date('2026-11-21T00:00:00.000Z');
@@ -154,10 +158,10 @@ it('long rows are read a few at a time from a server, and every row once', async
 });
 
 /** Runs an export of new rows in a process of its own, as a daemon does. */
-function runOnSchedule(ledger: TablesPlace, folder: string, since?: Date): Promise<ExportResult> {
+function runOnSchedule(ledger: TablesPlace, folder: string, last?: Date): Promise<ExportResult> {
   const target = { type: 'directory', directory: join(folder, 'out') } as const;
   const config = { name: 'nightly', tables: ['leads', 'polls'], format: 'csv', rows: 'new' } as const;
-  const run = { ledger, at: EXPORTED_AT, exportedAt: EXPORTED_AT, since, first: true };
+  const run = { ledger, at: EXPORTED_AT, exportedAt: EXPORTED_AT, last, first: true };
   const parts = { folder: join(folder, 'exports'), niceness: 0 };
   return runExport({ ...config, schedule: { everyMs: HOUR }, keep: undefined, target }, run, parts, never);
 }
@@ -166,16 +170,69 @@ it('a scheduled export reads a server, and says why it cannot', async () => {
   const store = new PostgresStore();
   const on = await LedgerUnderTest.with(store.open);
   await on.list(ids(1, 3));
-  on.clock.jump(HOUR);
-  const since = on.clock.now();
+  on.clock.jump(2 * HOUR);
+  const last = on.clock.now();
   await on.list(ids(1, 5));
-  const made = await runOnSchedule(placeOf(store), tempDir(), since);
+  const made = await runOnSchedule(placeOf(store), tempDir(), last);
   expect(made).toMatchObject({ kind: 'made', rows: 2 + 1 });
   const wrong = { ...placeOf(store), schema: 'no_such_ledger' };
   expect(await runOnSchedule(wrong, tempDir())).toMatchObject({
     kind: 'failed',
     message: expect.stringContaining('no ledger in the schema no_such_ledger'),
   });
+});
+
+it('the next export of new rows goes by the clock of the server, also if the clock of the machine shows another time', async () => {
+  const store = new PostgresStore();
+  const on = await LedgerUnderTest.with(store.open);
+  const states = new ExportStateFiles(disk, tempDir());
+  const target = { type: 'directory', directory: join(tempDir(), 'out') } as const;
+  const config = { name: 'lake', tables: ['leads'], format: 'csv', rows: 'new', target } as const;
+  const clock = {
+    now: () => on.clock.in(5 * HOUR),
+    monotonicMs: () => on.clock.monotonicMs(),
+    sleep: on.clock.sleep.bind(on.clock),
+  };
+  const parts = { states, ledger: placeOf(store), clock, random: () => 0.5, niceness: 0 };
+  const run = async () => {
+    const export_ = { ...config, schedule: { everyMs: HOUR }, keep: undefined };
+    const { result } = await exportOnce(export_, parts, never);
+    return result.kind === 'made' ? result.rows : result;
+  };
+  await on.list(ids(1, 3));
+  on.clock.jump(2 * HOUR);
+  await on.ledger.status(); // tells the server the time
+  expect(await run()).toBe(3);
+  on.clock.jump(HOUR / 2);
+  await on.list(ids(1, 5));
+  expect(await run()).toBe(2);
+  on.clock.setBack(HOUR / 4);
+  expect(await run()).toBe(2);
+  on.clock.jump(60_000);
+  // The server was set back, and the ledger does not know it yet.
+  await store.query('UPDATE _test_clock SET ms = ms - 3600000');
+  expect(await run()).toBe(5);
+});
+
+it('the server sends no more leads than the export can take, also when large ones follow small ones', async () => {
+  const store = new PostgresStore();
+  const on = await LedgerUnderTest.with(store.open);
+  const long = 'x'.repeat(200_000);
+  const leads = ids(1, 200).map((id) =>
+    listedAs(BigInt(id), aLead({ id, all_details_one_liner: id > 60 ? long : '' }), id),
+  );
+  await on.list(leads);
+  const tables = await opened(placeOf(store));
+  const parts = tables.parts(relationOf('leads'), undefined);
+  const first = await parts.next();
+  await until('the server waits until the export reads on', async () => {
+    const waiting = await store.query(
+      "SELECT 1 FROM pg_stat_activity JOIN pg_locks USING (pid) WHERE relation = '_ledger'::regclass AND wait_event = 'ClientWrite'",
+    );
+    return waiting.length > 0;
+  });
+  const rest = await Array.fromAsync(parts);
+  expect([first.value, ...rest].flat()).toHaveLength(200);
 });
 
 it('an export that loses its server says so', async () => {

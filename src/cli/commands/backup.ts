@@ -94,7 +94,7 @@ async function backUpOnce(
   const file = requireLedger(config);
   await recordAction(config, surroundings, 'backup', { to });
   const at = surroundings.clock.now();
-  const run = { ledger: { kind: 'file', file } as const, at, exportedAt: at, since: undefined, first: true };
+  const run = { ledger: { kind: 'file', file } as const, at, exportedAt: at, last: undefined, first: true };
   const { folder } = exportStatesOf(config);
   report(
     backup,

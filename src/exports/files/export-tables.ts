@@ -27,8 +27,11 @@ export interface ExportRequest {
    * the same, except that a table whose rows belong to days becomes a folder with a file for each day.
    */
   readonly layout: 'file' | 'folder' | 'days';
-  /** Export rows that were added or changed from this time on; undefined for all. */
-  readonly since: Date | undefined;
+  /**
+   * Export rows that were added or changed from this time on; undefined for all. As a function, gets the present time by the clock of the ledger's
+   * server, or undefined if the ledger is in a file.
+   */
+  readonly since: Date | undefined | ((serverNow: Date | undefined) => Date | undefined);
   /** The time of this export, which every row contains. */
   readonly exportedAt: Date;
 }
@@ -43,29 +46,33 @@ export type ReportProgress = (table: string, rows: number, done: 'sorted' | 'wri
 const [FILE_MODE, FOLDER_MODE] = [0o600, 0o700];
 
 /**
- * Exports tables of a ledger to files, completely or not at all. Keeps only a part of the rows in memory. The daemon may run meanwhile.
+ * Exports tables of a ledger to files, completely or not at all. Keeps only a part of the rows in memory. The daemon may run meanwhile. Returns the time at
+ * which the export began to read, by the clock of the ledger's server; undefined if the ledger is in a file.
  * @throws PathExists, TemporaryRemoved, LedgerError, the error from Node if the disk fails, the signal's reason
  */
 export async function exportTables(
   request: ExportRequest,
   reportProgress: ReportProgress,
   stop: AbortSignal,
-): Promise<void> {
+): Promise<Date | undefined> {
   const tables = await openTables(request.ledger);
   try {
+    const serverNow = await tables.serverNow();
     await writeAtomically(request.output, async (temporary) => {
-      const since = request.since && (await tables.reachedBack(request.since));
+      const from = typeof request.since === 'function' ? request.since(serverNow) : request.since;
+      const since = from && (await tables.reachedBack(from));
       const work = { request: { ...request, since }, tables, reportProgress, stop };
       if (request.format === 'sqlite') await writeCopy(work, temporary);
       else await writeFiles(work, request.format, temporary);
     });
+    return serverNow;
   } finally {
     await tables.close();
   }
 }
 
 interface Work {
-  readonly request: ExportRequest;
+  readonly request: ExportRequest & { readonly since: Date | undefined };
   readonly tables: LedgerTables;
   readonly reportProgress: ReportProgress;
   readonly stop: AbortSignal;

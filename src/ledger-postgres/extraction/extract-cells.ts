@@ -1,20 +1,15 @@
-import type { CustomTypesConfig } from 'pg';
 import type { Column } from '../../catalog/relation.ts';
 import type { Cell } from '../../ledger/contract/ledger-tables.ts';
 import { answersBySlug } from '../../ledger/rules/extraction/answers-by-slug.ts';
+import type { Parsers } from '../streamed-rows.ts';
 
-/** Reads each value of a relation in the form that a ledger in SQLite has it. Types by their OID in pg_type; values of others are text. */
-const PARSERS: Readonly<Record<number, (text: string) => Cell>> = {
+/** Reads each value of a relation in the form that a ledger in SQLite has it. */
+export const CELLS: Parsers = {
   16: (text) => (text === 't' ? 1n : 0n), // boolean
   20: BigInt, // bigint
   23: BigInt, // integer
   701: Number, // double precision
   1184: timeText, // timestamp with time zone
-};
-
-/** The types of the columns of relations. */
-export const CELLS: CustomTypesConfig = {
-  getTypeParser: (type: number) => PARSERS[type] ?? ((text: string) => text),
 };
 
 const TIME = /^(\d+)(-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d+))?\+00( BC)?$/;

@@ -1,19 +1,19 @@
-import type { Pool, PoolClient, QueryArrayResult, QueryResultRow } from 'pg';
+import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { extractionOf, sinceOn } from '../../catalog/extraction.ts';
 import type { Relation } from '../../catalog/relation.ts';
 import type { Cell, LedgerTables, Rows, Stretch, TablesPlace } from '../../ledger/contract/ledger-tables.ts';
 import { type ClockStep, reachedBackBy } from '../../ledger/rules/extraction/clock-steps.ts';
-import { PART_TEXT, Part, textIn } from '../../ledger/rules/extraction/row-parts.ts';
+import { Part } from '../../ledger/rules/extraction/row-parts.ts';
 import { quoted } from '../../postgres/identifier.ts';
 import { hostOf, openPool } from '../../postgres/open-pool.ts';
 import { toLedgerFailure } from '../database/ledger-failure.ts';
 import { requireShape } from '../database/migrating.ts';
+import { WITHOUT_TIMEOUTS } from '../database/settings.ts';
 import { numberParameters } from '../number-parameters.ts';
+import { streamRows } from '../streamed-rows.ts';
 import { CELLS, completing, type GroupAnswers } from './extract-cells.ts';
 
 const CONNECT_MS = 10_000;
-/** Number of rows that are requested first, and the maximum number of later requests: fewer if the rows are long. */
-const [FIRST_ROWS, MOST_ROWS] = [50, 1_000];
 /** The view `leads`, and the view that has a subset of its columns. */
 const LIKE_LEADS: readonly string[] = ['leads', 'v_leads'];
 
@@ -49,9 +49,12 @@ export class PostgresExtract implements LedgerTables {
     const name = 'leadsync export';
     const pool = await openPool({
       address: url,
-      connections: 1,
+      connections: 2, // the second one groups answers while the first one sends rows
       connectMs: CONNECT_MS,
       applicationName: name,
+      prepare: async (connected) => {
+        await connected.query(WITHOUT_TIMEOUTS, [false]);
+      },
     });
     let client: PoolClient | undefined;
     try {
@@ -96,6 +99,11 @@ export class PostgresExtract implements LedgerTables {
     return reachedBackBy(await this.#ask<ClockStep>(CLOCK_STEPS), since);
   }
 
+  async serverNow(): Promise<Date | undefined> {
+    const [row] = await this.#ask<{ now: number }>('SELECT _now()::float8 AS now');
+    return row && new Date(row.now);
+  }
+
   async origin(): Promise<{ ledger: string; schema: number }> {
     return { ledger: this.#id, schema: this.#shape };
   }
@@ -108,38 +116,24 @@ export class PostgresExtract implements LedgerTables {
   async *#rowsOf(relation: Relation, since: Date | undefined): AsyncGenerator<readonly Cell[]> {
     const isLikeLeads = LIKE_LEADS.includes(relation.name);
     const complete = completing(relation.columns, this.#groupAnswers);
-    const { sql, names } = numberParameters(selectOf(relation, since !== undefined), BOUND);
-    const values = { since: since?.toISOString(), sinceMs: since?.getTime() };
-    await this.#client.query(
-      `DECLARE extract NO SCROLL CURSOR FOR ${sql}`,
-      names.map((name) => values[name as keyof typeof values]),
-    );
-    for (let most = FIRST_ROWS; ; ) {
-      const { rows } = await this.#fetch(most);
-      let longest = 1;
-      for (const row of rows) {
-        if (isLikeLeads) await complete(row);
-        longest = Math.max(longest, textIn(row));
-        yield row;
-      }
-      if (rows.length < most) break;
-      most = Math.max(1, Math.min(MOST_ROWS, Math.floor(PART_TEXT / longest)));
+    const { sql: text, names } = numberParameters(selectOf(relation, since !== undefined), BOUND);
+    const bound = { since: String(since?.toISOString()), sinceMs: String(since?.getTime()) };
+    const values = names.map((name) => bound[name as keyof typeof bound]);
+    const { rows } = await streamRows(this.#client, { text, values }, CELLS);
+    for await (const row of rows) {
+      if (isLikeLeads) await complete(row);
+      yield row;
     }
-    await this.#client.query('CLOSE extract');
-  }
-
-  #fetch(most: number): Promise<QueryArrayResult<Cell[]>> {
-    return this.#client.query<Cell[]>({ text: `FETCH ${most} FROM extract`, rowMode: 'array', types: CELLS });
   }
 
   readonly #groupAnswers: GroupAnswers = async (json) => {
-    const [row] = await this.#ask<{ answers: string }>(ANSWERS_BY_SLUG, [json]);
-    return row?.answers as string;
+    const { rows } = await this.#pool.query<{ answers: string }>(ANSWERS_BY_SLUG, [json]);
+    return rows[0]?.answers as string;
   };
 
-  async #ask<Row extends QueryResultRow>(sql: string, values: readonly string[] = []): Promise<Row[]> {
+  async #ask<Row extends QueryResultRow>(sql: string): Promise<Row[]> {
     try {
-      return (await this.#client.query<Row>(sql, [...values])).rows;
+      return (await this.#client.query<Row>(sql)).rows;
     } catch (error) {
       throw toLedgerFailure(this.#where, error);
     }
@@ -155,9 +149,9 @@ async function exportSnapshot(client: PoolClient): Promise<string | undefined> {
 /** The parameters of `Extraction.since`. */
 const BOUND = { since: '', sinceMs: 0n };
 
-/** A cursor is planned for all of its rows. Neither reading nor encoding a table has a limit in time. */
+/** Neither reading nor encoding a table has a limit in time. */
 const SETTINGS = `SELECT set_config('search_path', $1, true), set_config(s.name, s.value, true) FROM (VALUES
-    ('timezone', 'UTC'), ('datestyle', 'ISO'), ('extra_float_digits', '1'), ('cursor_tuple_fraction', '1'), ('jit', 'off'),
+    ('timezone', 'UTC'), ('datestyle', 'ISO'), ('extra_float_digits', '1'), ('jit', 'off'),
     ('statement_timeout', '0'), ('transaction_timeout', '0'), ('idle_in_transaction_session_timeout', '0')) s (name, value)
   WHERE EXISTS (SELECT 1 FROM pg_settings p WHERE lower(p.name) = s.name)`;
 

@@ -47,6 +47,8 @@ export interface LedgerTables {
    * steps recorded for times up to a day before `since`, because a step is recorded some time after it happens.
    */
   reachedBack(since: Date): Promise<Date>;
+  /** Returns the present time by the server's clock, which the rows go by; undefined for a ledger in a file, which goes by the clock of its machine. */
+  serverNow(): Promise<Date | undefined>;
   /** Returns the ledger's id and its schema number. */
   origin(): Promise<{ readonly ledger: string; readonly schema: number }>;
   /** Closes the connection. No other method may be called afterwards. */

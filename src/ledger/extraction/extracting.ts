@@ -76,6 +76,8 @@ export class LedgerExtract implements LedgerTables {
     }
   }
 
+  async serverNow(): Promise<undefined> {}
+
   async origin(): Promise<{ ledger: string; schema: number }> {
     const schema = Number(this.#db.pragma('user_version', { simple: true }));
     return { ledger: String(this.#db.prepare('SELECT id FROM _ledger').pluck().get()), schema };

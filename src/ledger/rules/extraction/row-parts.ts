@@ -6,7 +6,7 @@ import type { Rows } from '../../contract/ledger-tables.ts';
  */
 const PART_CELLS = 80_000;
 /** Maximum text of a part, in UTF-16 units, unless a single row is longer. */
-export const PART_TEXT = 4_000_000;
+const PART_TEXT = 4_000_000;
 
 /** Yields rows in parts that fit in memory. Does not read ahead, because a single row may be as large as a part. */
 export function* inParts(found: Iterable<Rows[number]>): Generator<Rows> {
@@ -38,7 +38,7 @@ export class Part {
 }
 
 /** Returns the length of a row's text, in UTF-16 units. */
-export function textIn(row: Rows[number]): number {
+function textIn(row: Rows[number]): number {
   let text = 0;
   for (const cell of row) if (typeof cell === 'string') text += cell.length;
   return text;
