@@ -1,6 +1,7 @@
 import { type Config, filesOf } from '../../config/contract/config.ts';
 import { Daemon } from '../../daemon/daemon.ts';
 import type { PollFailure } from '../../daemon/joints/poll.ts';
+import type { DaemonFailure } from '../../daemon/watching/ledger-lost.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { listenForCrash } from '../../platform/process/crash.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
@@ -9,6 +10,7 @@ import { viewExports } from '../../status/export-view.ts';
 import { statusJson } from '../../status/status-json.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { defineCommand } from '../shell/command.ts';
+import { CommandFailure } from '../shell/command-failure.ts';
 import {
   commandFormatter,
   configOf,
@@ -71,18 +73,41 @@ async function pollAndDeliver(config: Config, progress: Progress, signal: AbortS
   // Ignores errors: the number is only for display, and the next operation that fails reports why.
   const look = () => void daemon.pending().then(progress.pending, () => undefined);
   const looking = setInterval(look, SHOW_PENDING_MS);
+  let failure: DaemonFailure | undefined;
+  const failed = new AbortController();
+  void daemon.failed.then((found) => {
+    failure = found;
+    failed.abort();
+  });
+  const daemonFailure = () => failure; // the compiler takes `failure` for undefined after the `try`
   try {
-    const failures = await daemon.pollOnce(signal);
-    await daemon.drained(signal);
-    await daemon.computeMissingClientKeys(signal);
-    await daemon.mirrorOnce(signal);
-    return { failures, status: await daemon.status(), result };
+    const failures = await workOff(daemon, AbortSignal.any([signal, failed.signal]));
+    const status = await daemon.status();
+    if (daemonFailure() === undefined) return { failures, status, result };
+  } catch (error) {
+    if (daemonFailure() === undefined) throw error; // otherwise perhaps a consequence
   } finally {
     clearInterval(looking);
-    if (signal.aborted) await daemon.stop(String(signal.reason), config.gracePeriodMs);
+    const found = daemonFailure();
+    if (found) await daemon.stop(found.reason, found.graceMs);
+    else if (signal.aborted) await daemon.stop(String(signal.reason), config.gracePeriodMs);
     else await daemon.stop('sync is done', 0);
     progress.end();
   }
+  throw new CommandFailure(
+    ExitCode.notDone,
+    `sync has ended early, because ${daemonFailure()?.reason}.`,
+    'What it has recorded stays. The log above says what to do.',
+  );
+}
+
+/** Polls every source once, and delivers what is due, until the signal aborts. Returns the polls that failed. */
+async function workOff(daemon: Daemon, signal: AbortSignal): Promise<readonly PollFailure[]> {
+  const failures = await daemon.pollOnce(signal);
+  await daemon.drained(signal);
+  await daemon.computeMissingClientKeys(signal);
+  await daemon.mirrorOnce(signal);
+  return failures;
 }
 
 async function printResult(
