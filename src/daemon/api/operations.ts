@@ -139,22 +139,18 @@ export function operationsOf(context: OperationParts): Operations {
     },
     failureReasons: async () => failureReasonsJson(await query('failureReasons')),
     sinks: async () => {
-      const now = parts.clock.now();
-      const [status, totals] = await Promise.all([
-        query('status'),
-        query('attemptTotals', { now, periodMs: HOUR_MS }),
-      ]);
+      const status = await query('status');
+      const now = status.serverNow ?? parts.clock.now();
+      const totals = await query('attemptTotals', { now, periodMs: HOUR_MS });
       const { values } = context.state();
       return viewSinks(parts.current.config, status).map((view) =>
         sinkRow(view, { now, total: totals.find(({ sink }) => sink === view.name)?.total, values }),
       );
     },
     sink: async (name, period) => {
-      const now = parts.clock.now();
-      const [status, activity] = await Promise.all([
-        query('status'),
-        query('sinkActivity', name, activityRequest(period, now)),
-      ]);
+      const status = await query('status');
+      const now = status.serverNow ?? parts.clock.now();
+      const activity = await query('sinkActivity', name, activityRequest(period, now));
       const view = allSinks(parts.current.config, status).find((one) => one.name === name);
       return view && sinkDetail(view, { period, now, activity, values: context.state().values });
     },

@@ -44,20 +44,19 @@ export async function overviewOf(
 ): Promise<Overview> {
   const { clock, current } = parts;
   const { config } = current;
-  const now = clock.now();
+  const status = await query('status');
+  const now = status.serverNow ?? clock.now();
   const rates = rateRequests(now);
-  const [status, lastHour, hours, speeds, delivered, deliveredBefore, reasons, disk, exports] =
-    await Promise.all([
-      query('status'),
-      query('attemptTotals', { now, periodMs: HOUR_MS }),
-      query('newLeads', now, HOURS),
-      query('speed', new Date(now.getTime() - SPEED_MS)),
-      query('attemptTotals', rates.now),
-      query('attemptTotals', rates.hourAgo),
-      unready(),
-      diskSpace(config),
-      viewExports(filesOf(config), parts.exportStates),
-    ]);
+  const [lastHour, hours, speeds, delivered, deliveredBefore, reasons, disk, exports] = await Promise.all([
+    query('attemptTotals', { now, periodMs: HOUR_MS }),
+    query('newLeads', now, HOURS),
+    query('speed', new Date(now.getTime() - SPEED_MS)),
+    query('attemptTotals', rates.now),
+    query('attemptTotals', rates.hourAgo),
+    unready(),
+    diskSpace(config),
+    viewExports(filesOf(config), parts.exportStates),
+  ]);
   const [sources, sinks] = [viewSources(config, status), viewSinks(config, status)];
   const problems = findProblems(sources, sinks, {
     now,
@@ -69,7 +68,7 @@ export async function overviewOf(
     exports,
     secrets: () => config.secrets,
     namesOrigins: may('configuration'),
-    disk: parts.diskTrend.of(now, disk),
+    disk: parts.diskTrend.of(clock.now(), disk),
     restoredAt: status.restoredAt,
     command: commandInText,
   });

@@ -153,6 +153,7 @@ const reasons = (name: string, condition: string, order: string) =>
      ORDER BY deliveries DESC, reason COLLATE "C" NULLS FIRST LIMIT $3`,
   );
 const DEAD_REASONS = reasons('dead-reasons', "state = 'dead'", 'owed_at DESC, delivery_no DESC');
+// Without an order among equal times: a retry gives many deliveries the same one, and all of them would have to be read to be sorted.
 const FAILED_REASONS = reasons(
   'failed-reasons',
   "state = 'pending' AND reason IS NOT NULL",

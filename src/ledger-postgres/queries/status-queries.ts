@@ -28,7 +28,8 @@ export async function status(tx: Transaction): Promise<LedgerStatus> {
   const sinks: SinkStatus[] = [];
   for (const row of await countedSinks(tx)) sinks.push(await sinkStatus(tx, row));
   const restored = await tx.first(RESTORED);
-  return { sources: await sourceStatuses(tx), sinks, restoredAt: dateOf(restored?.at) };
+  const serverNow = new Date(tx.now);
+  return { sources: await sourceStatuses(tx), sinks, restoredAt: dateOf(restored?.at), serverNow };
 }
 
 /** Returns the status of every source. */

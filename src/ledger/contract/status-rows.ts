@@ -161,6 +161,8 @@ export interface LedgerStatus {
   readonly sinks: readonly SinkStatus[];
   /** When leadsync detected that the ledger is a copy or was restored from a backup; undefined if it is neither. */
   readonly restoredAt: Date | undefined;
+  /** The present time by the server's clock, which the ledger goes by; absent for a ledger in a file, which goes by the clock of its machine. */
+  readonly serverNow?: Date | undefined;
 }
 
 /**

@@ -7,37 +7,70 @@ import { loadConfig } from '../../../src/config/load-config.ts';
 import { overviewOf } from '../../../src/daemon/api/overview.ts';
 import { PollFailures } from '../../../src/daemon/joints/poll-failures.ts';
 import { ExportStateFiles } from '../../../src/exports/export-states.ts';
+import type { AskLedger } from '../../../src/ledger/contract/ledger-pages.ts';
 import { QueryThread } from '../../../src/ledger/queries/start-query-thread.ts';
+import { openPostgresPages } from '../../../src/ledger-postgres/postgres-pages.ts';
 import { disk } from '../../../src/platform/files/file-system.ts';
 import { ROLES, type Role } from '../../../src/platform/options/role.ts';
+import type { Clock } from '../../../src/platform/time/clock.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { DiskTrend } from '../../../src/status/problems/disk-trend.ts';
 import type { StaleConfig } from '../../../src/status/problems/problem.ts';
 import { attemptDue, Install } from '../../cli/an-install.ts';
+import { delivered, HOUR, ids, LedgerUnderTest } from '../../ledger/ledger-under-test.ts';
+import { PostgresStore } from '../../ledger-postgres/postgres-store.ts';
 
 const refused = { kind: 'unavailable', reason: 'It answered 401.', httpStatus: 401 } as const;
 const as = (role: Role): Actor => ({ who: role, via: 'token', role, address: '127.0.0.1' });
 
 /** Returns a function that reads the overview of an installation. */
 function overviewIn(install: Install, stale?: StaleConfig): () => Promise<Overview> {
-  const dataDir = join(install.folder, 'data');
-  const queries = new QueryThread(join(dataDir, 'ledger.db'), { timeoutMs: 60_000 });
+  const queries = new QueryThread(join(install.folder, 'data', 'ledger.db'), { timeoutMs: 60_000 });
   onTestFinished(() => queries.close());
+  return overviewOn(install, install.clock, queries.ask.bind(queries), stale);
+}
+
+/** Like `overviewIn`, on a machine with a clock of its own, from another ledger. */
+function overviewOn(
+  install: Install,
+  clock: Clock,
+  ask: AskLedger,
+  stale?: StaleConfig,
+): () => Promise<Overview> {
   const config = loadConfig(install.configFile, { sinkTypes, env: { CRM_TOKEN: 'secret' } });
   const context: Parameters<typeof overviewOf>[0] = {
     parts: {
       current: { config },
-      clock: install.clock,
-      exportStates: new ExportStateFiles(disk, dataDir),
+      clock,
+      exportStates: new ExportStateFiles(disk, join(install.folder, 'data')),
       rewriteCommands: (text: string) => text,
-      pollFailures: new PollFailures(install.clock),
+      pollFailures: new PollFailures(clock),
       diskTrend: new DiskTrend(),
     },
     unready: async () => [],
-    state: () => ({ generation: 1, loadedAt: install.clock.now(), stale, values: [] }),
+    state: () => ({ generation: 1, loadedAt: clock.now(), stale, values: [] }),
   };
-  return () => overviewOf(context, queries.ask.bind(queries));
+  return () => overviewOf(context, ask);
 }
+
+test.each([-5 * HOUR, 5.5 * HOUR])(
+  'the last hour is one by the clock of the server if the ledger is on one, also if that of the machine is off by %i ms',
+  async (aheadMs) => {
+    const store = new PostgresStore({}, aheadMs);
+    const on = await LedgerUnderTest.with(store.open, 'crm');
+    await on.list(ids(1, 3));
+    await on.attemptAll('crm', delivered);
+    const queries = await openPostgresPages(store.place());
+    onTestFinished(() => queries.close());
+    const now = () => on.clock.in(aheadMs);
+    const clock = { now, monotonicMs: () => on.clock.monotonicMs(), sleep: on.clock.sleep.bind(on.clock) };
+    const overview = await actor.run(as('admin'), overviewOn(new Install(), clock, queries.ask));
+    expect(overview.at).toBe(on.clock.now().toISOString());
+    const crm = overview.attempts_last_hour.find(({ sink }) => sink === 'crm');
+    expect(crm).toMatchObject({ delivered: 3, success_rate: 1 });
+    expect(overview.leads_per_hour.at(-1)).toMatchObject({ leads: 3 });
+  },
+);
 
 const fault = 'leadsync.yaml:5:37: sinks.crm.url: the variable NO_SUCH is not set';
 
