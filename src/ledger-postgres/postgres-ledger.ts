@@ -48,6 +48,8 @@ export interface PostgresLedgerOptions extends PostgresPlace {
   readonly create: boolean;
   /** The name of this process as lease holder. Undefined if this process attempts no batches. */
   readonly holder?: string | undefined;
+  /** Whether a process is known to be dead, so that an upgrade need not wait for its leases to end. Absent: none is known to be. */
+  readonly isDead?: ((holder: string) => Promise<boolean>) | undefined;
 }
 
 /** The holder of the leases of a process that attempts nothing. */
@@ -63,7 +65,8 @@ export interface PostgresLedger extends Ledger {
 export async function openPostgresLedger(options: PostgresLedgerOptions): Promise<PostgresLedger> {
   const access = await PostgresAccess.open(options);
   try {
-    const { id } = await (options.create ? migrate : requireCurrentShape)(access, options.schema);
+    const { create, schema, isDead = async () => false } = options;
+    const { id } = await (create ? migrate(access, schema, isDead) : requireCurrentShape(access, schema));
     const { notify, prepareConnection: prepare } = access;
     const place = { ...options, channel: `leadsync_${id}`, prepare, send: notify.bind(access) };
     const notices = await access.guard(() => Notices.open(place, options.clock));

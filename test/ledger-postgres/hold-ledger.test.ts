@@ -1,6 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import type { HeldLedger } from '../../src/ledger/contract/held-ledger.ts';
+import { machineTables } from '../../src/ledger-postgres/database/machines-migration.ts';
+import { migrations } from '../../src/ledger-postgres/database/schema.ts';
 import { holdLedger } from '../../src/ledger-postgres/hold-ledger.ts';
 import { inspectServer } from '../../src/ledger-postgres/inspect-server.ts';
 import { openPostgresLedger } from '../../src/ledger-postgres/postgres-ledger.ts';
@@ -12,9 +14,10 @@ import { PostgresStore } from './postgres-store.ts';
 const judge = () => ({ health: HEALTHY, verdicts: [], reviveSince: undefined });
 const BEATS_MS = 6_000;
 
-async function open(store: PostgresStore): Promise<void> {
-  const options = { ...store.place(), clock: systemClock, random: Math.random, judge, create: true };
-  await (await openPostgresLedger(options)).close();
+async function open(store: PostgresStore, dead: readonly string[] = []): Promise<void> {
+  const isDead = async (name: string) => dead.includes(name);
+  const parts = { clock: systemClock, random: Math.random, judge, create: true, isDead };
+  await (await openPostgresLedger({ ...store.place(), ...parts })).close();
 }
 
 /** Returns an empty ledger. */
@@ -91,6 +94,15 @@ it('a ledger that another leadsync works with is not upgraded', async () => {
   await hold(store, 'a');
   await store.query('UPDATE _ledger SET shape = shape - 1');
   await expect(open(store)).rejects.toMatchObject({ code: 'held' });
+});
+
+it('a ledger whose holder is known to be dead is upgraded without waiting for its lease', async () => {
+  const store = await aLedger();
+  await hold(store, 'killed');
+  const shape = migrations.indexOf(machineTables);
+  await store.query(`DROP TABLE _processes, _duty_leases; UPDATE _ledger SET shape = ${shape}`);
+  await open(store, ['killed']);
+  expect((await inspectServer(store.place())).isOlder).toBe(false);
 });
 
 it('a check names the holder', async () => {

@@ -1,7 +1,10 @@
 import { expect, it } from 'vitest';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
+import { machineTables } from '../../src/ledger-postgres/database/machines-migration.ts';
+import { migrations } from '../../src/ledger-postgres/database/schema.ts';
 import { openPostgresLedger, type PostgresLedgerOptions } from '../../src/ledger-postgres/postgres-ledger.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
+import { LedgerUnderTest, MINUTE } from '../ledger/ledger-under-test.ts';
 import { freePort } from '../support/servers/server-process.ts';
 import { PostgresStore } from './postgres-store.ts';
 
@@ -59,6 +62,47 @@ it('a process that is running when a newer leadsync upgrades the ledger reads an
   );
   await expect(ledger.startPoll('main')).rejects.toMatchObject({ code: 'newer' });
   await expect(ledger.status()).rejects.toMatchObject({ code: 'newer' });
+  await ledger.close();
+});
+
+/** Puts a ledger back to the state before its last tables were added. */
+async function makeOlder(store: PostgresStore): Promise<void> {
+  const shape = migrations.indexOf(machineTables);
+  await store.query(`DROP TABLE _processes, _duty_leases; UPDATE _ledger SET shape = ${shape}`);
+}
+
+it('an older ledger is not upgraded while a process delivers with it, unless that process is known to be dead', async () => {
+  const store = new PostgresStore();
+  const on = await LedgerUnderTest.with(store.open, 'crm');
+  await on.list([1, 2]);
+  const [ref] = (await on.claim('crm')).refs;
+  if (!ref) throw new Error('nothing was claimed');
+  await on.ledger.begin(ref, MINUTE);
+  await makeOlder(store);
+  const options = optionsFor(store, true);
+  await expect(openPostgresLedger(options)).rejects.toMatchObject({
+    code: 'held',
+    message: expect.stringContaining('is delivering with the ledger'),
+    hint: expect.stringContaining('their last lease ends in 60 seconds'),
+  });
+  const [batch] = await store.query<{ holder: string }>(
+    'SELECT holder FROM _batches WHERE holder IS NOT NULL',
+  );
+  const isDead = async (holder: string) => holder === batch?.holder;
+  const ledger = await openPostgresLedger({ ...options, isDead });
+  await ledger.close();
+});
+
+it('an older ledger is upgraded when the leases of its processes have ended', async () => {
+  const store = new PostgresStore();
+  const on = await LedgerUnderTest.with(store.open, 'crm');
+  await on.list([1]);
+  const [ref] = (await on.claim('crm')).refs;
+  if (!ref) throw new Error('nothing was claimed');
+  await on.ledger.begin(ref, MINUTE);
+  await makeOlder(store);
+  await store.query(`UPDATE _test_clock SET ms = ms + ${MINUTE}`);
+  const ledger = await openPostgresLedger(optionsFor(store, true));
   await ledger.close();
 });
 

@@ -4,7 +4,7 @@ import { quoted } from '../../postgres/identifier.ts';
 import { requireKnown } from './known-shape.ts';
 import type { PostgresAccess } from './postgres-access.ts';
 import { refreshComments, writeViews } from './public-relations.ts';
-import { heldError, holderIn } from './run-lock.ts';
+import { type IsDead, requireNotUsed } from './require-not-used.ts';
 import { migrations } from './schema.ts';
 import { LOCK_TIMEOUT } from './settings.ts';
 import { statement } from './statement.ts';
@@ -19,9 +19,9 @@ interface Opened {
 
 /**
  * Creates the ledger in its schema, or applies the missing migrations, in one transaction. Another process that opens the ledger waits.
- * @throws LedgerError if the schema contains something else, a newer leadsync wrote it, or another leadsync works with a ledger that has to be upgraded
+ * @throws LedgerError if the schema contains something else, a newer leadsync wrote it, or a process that is not known to be dead works with a ledger that has to be upgraded
  */
-export function migrate(access: PostgresAccess, schema: string): Promise<Opened> {
+export function migrate(access: PostgresAccess, schema: string, isDead: IsDead): Promise<Opened> {
   return access.prepare(async (client) => {
     await requireSuitable(client, access.where);
     await client.query('SET LOCAL lock_timeout = 0');
@@ -34,8 +34,7 @@ export function migrate(access: PostgresAccess, schema: string): Promise<Opened>
     if (rows.length === 0) await client.query(`CREATE SCHEMA ${quoted(schema)}`);
     const from = (await shapeIn(client, access.where, schema)) ?? 0;
     if (from === 0) await requireEmpty(client, access.where, schema);
-    // An upgrade would take the tables away from a leadsync that works with them.
-    else if (from < migrations.length) await requireNotHeld(client, access.where, schema);
+    else if (from < migrations.length) await requireNotUsed(client, { where: access.where, schema }, isDead);
     for (const step of migrations.slice(from)) await client.query(step);
     if (from === 0)
       await client.query(
@@ -47,12 +46,6 @@ export function migrate(access: PostgresAccess, schema: string): Promise<Opened>
     await refreshComments(client, schema);
     return { id: await idIn(client), from };
   });
-}
-
-/** Requires that no process polls or dispatches with the ledger. @throws LedgerError with the code `held` */
-async function requireNotHeld(client: PoolClient, where: string, schema: string): Promise<void> {
-  const holder = await holderIn(client);
-  if (holder !== undefined) throw heldError(where, schema, holder);
 }
 
 /** Checks that the ledger has this version's schema. Changes nothing. @throws LedgerError if it does not */

@@ -46,12 +46,19 @@ export async function giveLedgerUp(tx: Transaction, holder: string): Promise<voi
   await tx.run(RELEASE, [holder]);
 }
 
-/** Returns a description of the process that holds the ledger of this connection; undefined if none does. The ledger may be of an older leadsync. */
-export async function holderIn(client: ClientBase): Promise<string | undefined> {
+/**
+ * Returns a description of the process that holds the ledger of this connection; undefined if none does, or if that process is known to be dead. The
+ * ledger may be of an older leadsync.
+ */
+export async function holderIn(
+  client: ClientBase,
+  isDead: (holder: string) => Promise<boolean> = async () => false,
+): Promise<string | undefined> {
   const { rows: known } = await client.query("SELECT to_regclass('_duties') IS NOT NULL AS known");
   if (!(known[0] as { known: boolean }).known) return undefined;
   const { rows } = await client.query<HolderRow>(HOLDER.text, [LEASE_MS]);
-  return rows[0] && printHolder(rows[0]);
+  const [row] = rows;
+  return row && !(await isDead(row.holder)) ? printHolder(row) : undefined;
 }
 
 /** Returns the error that another process holds the ledger. */

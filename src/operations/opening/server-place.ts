@@ -11,6 +11,7 @@ import type { Clock } from '../../platform/time/clock.ts';
 import { LEFT_BEHIND } from './file-place.ts';
 import type { LedgerPlace, OpenOptions } from './ledger-place.ts';
 import { isDataDirInUse, ledgerFile } from './open-ledger.ts';
+import { processesOf } from './processes.ts';
 
 /** How far the clock of this machine may be from the server's without a word, in ms. */
 const CLOCK_MS = 2_000;
@@ -98,7 +99,8 @@ export class ServerPlace implements LedgerPlace {
 
   async open(options: OpenOptions): Promise<Ledger> {
     const { openPostgresLedger } = await import('../../ledger-postgres/postgres-ledger.ts');
-    return openPostgresLedger({ ...options, ...this.#place(options.holder) });
+    const isDead = (holder: string) => processesOf(this.#dataDir).isDead(holder);
+    return openPostgresLedger({ ...options, ...this.#place(options.holder), isDead });
   }
 
   async hold(options: HoldOptions): Promise<HeldLedger> {
