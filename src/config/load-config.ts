@@ -2,6 +2,7 @@ import { readRegularFile, UnreadableFile } from '../platform/files/read-regular-
 import { rightsOfOthers } from '../platform/files/rights-of-others.ts';
 import type { SinkType } from '../sinks/sink-type.ts';
 import type { Config, ConfigValue, LedgerConfig, SecretOption } from './contract/config.ts';
+import { ConfigError } from './contract/config-error.ts';
 import { inEffect } from './effective-values.ts';
 import { FaultList } from './faults/fault-list.ts';
 import { ConfigReader } from './reading/config-reader.ts';
@@ -140,7 +141,10 @@ function readText(
     else if (code === 'EISDIR') faults.addWhole('is a folder', 'name the file in it');
     else if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
       faults.addWhole('is not UTF-8 text', 'save it as UTF-8');
-    else faults.addWhole(`cannot be read (${String(code)})`, 'check its permissions');
+    else {
+      faults.addWhole(`cannot be read (${String(code)})`, 'check its permissions');
+      throw new ConfigError(faults.faults, [], true);
+    }
     faults.throwIfAny();
     throw error;
   }

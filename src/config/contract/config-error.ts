@@ -22,11 +22,14 @@ export class ConfigError extends Error {
   readonly faults: readonly Fault[];
   /** The secret files that the readable parts of the configuration name, possibly including files that are missing. */
   readonly secretFiles: readonly string[];
+  /** Whether the system refused to read the file, which may pass without a change of the file. */
+  readonly isUnread: boolean;
 
-  constructor(faults: readonly Fault[], secretFiles: readonly string[] = []) {
+  constructor(faults: readonly Fault[], secretFiles: readonly string[] = [], isUnread = false) {
     super(faults.map(formatFault).join('\n'));
     this.faults = faults;
     this.secretFiles = secretFiles;
+    this.isUnread = isUnread;
   }
 }
 

@@ -75,6 +75,8 @@ interface Reading {
   readonly stamp: string;
   /** Returns the configuration. @throws ConfigError */
   readonly config: () => Config;
+  /** Whether the system refused to read the file, so that it must be read again although it has not changed. */
+  readonly isUnread?: boolean;
 }
 
 /** What the reloader needs of the running sources and sinks. */
@@ -131,20 +133,21 @@ export class Reloader {
     return this.#loaded.files;
   }
 
-  /** Stamp of the files at the last reload, whether it succeeded or failed. */
+  /** Stamp of the files at the last reload, whether it succeeded or failed; empty if the file could not be read, so that it is read again. */
   get loadedStamp(): string {
-    return this.#loaded.stamp;
+    return this.#loaded.isUnread ? '' : this.#loaded.stamp;
   }
 
   /**
    * Returns the changes that a reload would make now, with the plan if `withPlan` is true, or the faults. Changes nothing. Without the plan, reads the
-   * files only if they have changed since they were last read, because an open page asks every few seconds, and reading takes the main thread.
+   * files only if they have changed since they were last read, or could not be read, because an open page asks every few seconds, and reading takes the main thread.
    */
   async preview(withPlan: boolean): Promise<ReloadPreview> {
     const { file } = this.#loaded.files;
     try {
-      const { files, stamp } = this.#latest;
-      if (withPlan || this.#read.stamp(files) !== stamp) this.#latest = readAll(this.#read, files);
+      const { files, stamp, isUnread = false } = this.#latest;
+      if (withPlan || isUnread || this.#read.stamp(files) !== stamp)
+        this.#latest = readAll(this.#read, files);
       const next = this.#latest.config();
       const plan = withPlan ? await this.#planned(next) : [];
       return { file, options: this.#units.changedOptions(next), plan };
@@ -188,9 +191,15 @@ export class Reloader {
       const refusal = refusalOf(error);
       const { faults, failure } = refusal;
       const reason = failure ?? undefined;
-      const since = this.#state.stale?.since ?? this.#clock.now();
-      this.#state = { ...this.#state, stale: { since, faults, failure: reason } };
-      this.#emit({ type: 'reload-failed', trigger, generation, faults, reason });
+      const { stale } = this.#state;
+      this.#state = {
+        ...this.#state,
+        stale: { since: stale?.since ?? this.#clock.now(), faults, failure: reason },
+      };
+      // A file that cannot be read is tried every second.
+      const isKnown =
+        trigger === 'watch' && this.#loaded.isUnread && isDeepStrictEqual(stale?.faults, faults);
+      if (!isKnown) this.#emit({ type: 'reload-failed', trigger, generation, faults, reason });
       return { applied: false, generation, ...refusal };
     }
   }
@@ -220,8 +229,9 @@ export class Reloader {
  */
 function readAll(read: ConfigReader, before: ConfigFiles): Reading {
   const stamp = read.stamp(before);
-  const { files, config } = readOnce(read, before);
-  if (isDeepStrictEqual(files.secretFiles, before.secretFiles)) return { files, stamp, config };
+  const reading = readOnce(read, before);
+  const { files } = reading;
+  if (isDeepStrictEqual(files.secretFiles, before.secretFiles)) return { ...reading, stamp };
   return readAll(read, files);
 }
 
@@ -231,10 +241,11 @@ function readOnce(read: ConfigReader, before: ConfigFiles): Omit<Reading, 'stamp
     return { files: config, config: () => config };
   } catch (error) {
     const { secretFiles } = error instanceof ConfigError ? error : before;
+    const isUnread = error instanceof ConfigError && error.isUnread;
     const fail = () => {
       throw error;
     };
-    return { files: { file: before.file, secretFiles }, config: fail };
+    return { files: { file: before.file, secretFiles }, config: fail, isUnread };
   }
 }
 

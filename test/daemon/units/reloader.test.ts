@@ -4,6 +4,7 @@ import type { AuditFields } from '../../../src/audit/audit-store.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { reloadPreviewJson } from '../../../src/daemon/api/reload-preview-json.ts';
 import { Reloader } from '../../../src/daemon/units/reloader.ts';
+import { watchConfig } from '../../../src/daemon/watching/watch-config.ts';
 import { LedgerError } from '../../../src/ledger/contract/ledger-error.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { commandInText } from '../../../src/status/problems/problem.ts';
@@ -19,14 +20,19 @@ function aReloader() {
   let loads = 0;
   const load = () => {
     loads += 1;
-    return loadConfig(configFile, { sinkTypes, env: {} });
+    return loadConfig(configFile, { sinkTypes, env: {}, readFile });
   };
-  const config = load();
+  const readFile = (file: string) => {
+    if (next.isReadable) return readFileSync(file);
+    throw Object.assign(new Error('the disk failed'), { code: 'EIO' });
+  };
   const next = {
     changes: [] as string[],
     ledger: undefined as LedgerError | undefined,
     audit: undefined as Error | undefined,
+    isReadable: true,
   };
+  const config = load();
   const units = {
     apply: async () => {
       if (next.ledger) throw next.ledger;
@@ -101,6 +107,32 @@ test('a preview without the plan reads the configuration only after its files ha
   utimesSync(configFile, 2, 2);
   expect(await reloader.preview(false)).toMatchObject({ options: [] });
   expect(reloader.state.stale?.faults).toEqual([expect.stringContaining('nonsense')]);
+});
+
+test('a file that could not be read for a moment is read again although it has not changed', async () => {
+  const { clock, next, reported, reloader } = aReloader();
+  const stop = new AbortController();
+  const watching = watchConfig(
+    () => 'unchanged',
+    () => (reloader.loadedStamp === '' ? '' : 'unchanged'),
+    () => reloader.reload('watch'),
+    clock,
+    stop.signal,
+  );
+  const fault = expect.stringContaining('cannot be read (EIO)');
+  next.isReadable = false;
+  expect(await reloader.reload('request')).toMatchObject({ applied: false, faults: [fault] });
+  expect(await reloader.preview(false)).toMatchObject({ faults: [fault] });
+  await clock.pass(5_000);
+  expect(reported.of('reload-failed')).toHaveLength(1);
+  next.isReadable = true;
+  expect(await reloader.preview(false)).toMatchObject({ options: [] });
+  await clock.pass(2_000);
+  expect(reloader.state.stale).toBeUndefined();
+  expect(reported.of('reloaded')).toHaveLength(1);
+  stop.abort();
+  await clock.pass(2_000);
+  await watching;
 });
 
 test('a preview has the options even if the ledger cannot be read', async () => {
