@@ -111,6 +111,7 @@ function upkeepOf(
     id,
     opening: { upgraded: undefined, isCopy: false },
     failing: () => access.failing(),
+    repeatedTransactions: () => access.repeated,
     reportDamage: () => undefined,
     inspect: async () => undefined,
     isReplaced: () => isReplaced(access, id),

@@ -16,7 +16,10 @@ export interface ClaimAndBeginResult {
  * from it in the calling thread.
  */
 export interface LedgerEngine
-  extends Omit<MirroredLedger, 'claim' | 'begin' | 'unknownElements' | 'nextWrite' | 'inspect'> {
+  extends Omit<
+    MirroredLedger,
+    'claim' | 'begin' | 'unknownElements' | 'nextWrite' | 'inspect' | 'repeatedTransactions'
+  > {
   /** Like `Ledger.claim`. The caller attempts the begun batches, or passes them to `undoBegin`. */
   claimAndBegin(request: ClaimRequest): Promise<ClaimAndBeginResult>;
   /** Like `Ledger.begin`, but for a batch whose attempt did not begin when it was claimed. */

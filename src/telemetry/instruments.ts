@@ -33,6 +33,19 @@ export class Instruments {
     return this.#keep(instrument, labels, (combination) => instrument.inc(combination, 0));
   }
 
+  /** Creates a counter without labels. Calls `read`, which returns its value, at each scrape. */
+  readCounter(name: string, help: string, read: () => number): Counter {
+    return new Counter({
+      name,
+      help,
+      registers: this.#registers,
+      collect() {
+        this.reset();
+        this.inc(read());
+      },
+    });
+  }
+
   /** Creates a gauge. Calls `read`, which can set the gauge, at each scrape. */
   gauge(
     name: string,

@@ -20,6 +20,8 @@ export interface MetricsOptions extends MetricNames, SourceReaders {
   readonly backlog: () => Promise<readonly SinkBacklog[]>;
   /** Returns the free space of the data directory's disk, and the size of the ledger; called at each scrape. */
   readonly disk: () => Promise<DiskSizes>;
+  /** Returns how many transactions of the ledger were run again; called at each scrape. Absent if the ledger never does that. */
+  readonly repeatedTransactions?: (() => number | undefined) | undefined;
   /** Returns the results of the runs of an export or a backup; called at each scrape. */
   readonly exportRuns: (name: string) => Promise<ExportRuns>;
 }
@@ -76,6 +78,11 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const carrierUp = make.gauge('leadsync_carrier_up', '0 while the queue does not work.');
   carrierUp.set(1);
   const ledgerFailures = make.counter('leadsync_ledger_failures_total', 'Ledger failures.');
+  make.readCounter(
+    'leadsync_ledger_repeated_transactions_total',
+    'Transactions of a ledger in PostgreSQL that ran again because of a deadlock or changed locks. A few are normal.',
+    () => options.repeatedTransactions?.() ?? 0,
+  );
   addDiskMetrics(make, options.disk);
   const config = new ConfigMetrics(make, options.now);
   const exports = new ExportMetrics(make, 'export', options.exports, options.exportRuns);

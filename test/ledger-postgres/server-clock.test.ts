@@ -106,6 +106,7 @@ it.each(['set-clock', 'leased'])(
     isArmed = true;
     expect((await on.claim('crm', { window: 1 })).refs).toEqual([]);
     expect(isArmed).toBe(false);
+    expect(await on.ledger.repeatedTransactions?.()).toBe(1);
   },
 );
 

@@ -94,6 +94,16 @@ test('a worker, which has no sources of its own, counts the outcomes of the lead
   expect((await scrape()).get('leadsync_deliveries_total{sink="crm",outcome="dead"}')).toBe(1);
 });
 
+test('a scrape has the number of transactions that the ledger has run again by then', async () => {
+  let repeated = 0;
+  const { scrape } = metrics({ repeatedTransactions: () => repeated });
+  const name = 'leadsync_ledger_repeated_transactions_total';
+  expect((await scrape()).get(name)).toBe(0);
+  repeated = 3;
+  for (let n = 0; n < 2; n += 1) expect((await scrape()).get(name)).toBe(3);
+  expect((await metrics().scrape()).get(name)).toBe(0);
+});
+
 test('names follow the rules: the prefix, base units, _total only for counters, a help text', async () => {
   const { registry } = metrics();
   for (const { name, help, type } of await registry.getMetricsAsJSON()) {

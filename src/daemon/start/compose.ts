@@ -254,6 +254,7 @@ function openTelemetry(
     backlog: () => ledger.backlog(),
     ...readers,
     disk: () => diskSizes(config),
+    repeatedTransactions: () => ledger.repeatedTransactions?.(),
     log: { ...config.log, stream: log, rewriteCommands: (text) => rewriteCommands(text, env) },
     ...(subscribers ? { subscribers } : {}),
   });

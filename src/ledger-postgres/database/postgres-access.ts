@@ -52,6 +52,7 @@ export class PostgresAccess {
   readonly #commits: Commits;
   readonly #sessions: Sessions;
   #failing: LedgerError | undefined;
+  #repeated = 0;
   #onWrite: () => void = () => undefined;
 
   private constructor(
@@ -109,6 +110,11 @@ export class PostgresAccess {
         throw error;
       }
     });
+  }
+
+  /** How many transactions were run again, because of a deadlock or because locks had changed. */
+  get repeated(): number {
+    return this.#repeated;
   }
 
   /** Returns the last transient error of a write, until `trackRecovery` clears it. */
@@ -233,6 +239,7 @@ export class PostgresAccess {
           continue;
         }
         if (tries === TRIES || !isOfServer(error) || !AGAIN.has(error.code ?? '')) throw error;
+        this.#repeated += 1;
         this.#onRetry(error.code ?? '');
       }
     }

@@ -42,6 +42,11 @@ export interface LedgerUpkeep {
    * `startPoll` or `settle` clears that error when it next succeeds. Undefined if there is neither.
    */
   failing(): LedgerError | undefined;
+  /**
+   * Returns how many transactions this process has run again because of a deadlock, or because another transaction had changed what was to be locked.
+   * Absent if the ledger is in a file, where one transaction writes at a time.
+   */
+  repeatedTransactions?(): number;
   /** Records damage that the caller found in the file; `failing` returns it from then on. */
   reportDamage(damage: LedgerError): void;
   /**
