@@ -1,8 +1,8 @@
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { codeOf } from '../platform/failures/error-code.ts';
-import { type Files, writeFileDurably } from '../platform/files/file-system.ts';
+import { type Files, makeFolderDurably, writeFileDurably } from '../platform/files/file-system.ts';
 import { folderFailure } from './contract/export-failed.ts';
 import { isRunning, lockExport } from './export-lock.ts';
 
@@ -88,7 +88,7 @@ export class ExportStateFiles implements ExportStates {
   async write(name: string, state: ExportState): Promise<void> {
     this.#unwritten.set(name, state);
     try {
-      await mkdir(this.folder, { recursive: true, mode: 0o700 });
+      await makeFolderDurably(this.#files, this.folder, 0o700);
       await writeFileDurably(this.#files, this.#pathOf(name), Buffer.from(JSON.stringify(state)), 0o600);
       this.#unwritten.delete(name);
     } catch (error) {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { relations } from '../catalog/documented.ts';
 import type { TablesPlace } from '../ledger/contract/ledger-tables.ts';
 import { ledgersAt } from '../ledger/database/backup.ts';
+import { giveAllToParentOwner } from '../platform/files/folder-owner.ts';
 import { PathExists, TemporaryRemoved } from '../platform/files/write-atomically.ts';
 import { beyondKeep } from './contract/beyond-keep.ts';
 import { ExportFailed, folderFailure, nameTaken } from './contract/export-failed.ts';
@@ -56,6 +57,7 @@ export async function makeExport(
   // Stop here if older exports cannot be removed, because every retry would add another export. `keep` newest ones stay until the new one is complete.
   const before = await removeOld(config, destination, file, signal);
   const { rows, serverNow = run.at } = await write(request, destination, signal);
+  giveAllToParentOwner(request.output);
   const bytes = await sizeOf(request.output);
   await destination.bring(file, signal);
   const removed = before + (await removeOld(config, destination, file, signal));

@@ -66,11 +66,11 @@ function emptyLog(file: string): void {
   for (const end of ['-wal', '-shm']) rmSync(`${file}${end}`, { force: true });
 }
 
-/** If root runs the recovery, gives the recovered file to the owner of the damaged one. */
-function keepOwner(file: string, recovered: string): void {
+/** If root runs the recovery, gives a new file to the owner of the damaged one. */
+function keepOwner(file: string, made: string): void {
   if (process.geteuid?.() !== 0) return;
   const { uid, gid } = statSync(file);
-  chownSync(recovered, uid, gid);
+  chownSync(made, uid, gid);
 }
 
 /** Keeps the file under a second name, as a hard link, or as a copy if the file system does not support links. */
@@ -80,6 +80,7 @@ function keepAs(file: string, aside: string): void {
   } catch (error) {
     if (codeOf(error) === 'ENOSPC' || codeOf(error) === 'EEXIST') throw error;
     copyFileSync(file, aside);
+    keepOwner(file, aside);
     syncFile(aside);
   }
   syncFile(dirname(file));

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type Database from 'better-sqlite3';
+import { giveToFolderOwner } from '../../platform/files/folder-owner.ts';
 import type { UpgradeCopy } from '../contract/ledger-upkeep.ts';
 
 /** Space that must be free, as a multiple of the ledger's size: one half for the copy, the other for what the upgrade writes. */
@@ -53,12 +54,13 @@ export function removeUpgradeCopiesBefore(file: string, before: Date): void {
   });
 }
 
-/** Writes a copy that only this user can read, and that survives a power cut. */
+/** Writes a copy that only the owner of its folder can read if this process runs as root, otherwise only this user, and that survives a power cut. */
 function writeCopy(db: Database.Database, path: string): void {
   const file = openSync(path, 'w', 0o600); // SQLite accepts an existing file if it is empty, and keeps the mode of the file
   try {
     db.prepare('VACUUM INTO ?').run(path);
     chmodSync(path, 0o600);
+    giveToFolderOwner(file, path);
     fsyncSync(file);
   } finally {
     closeSync(file);

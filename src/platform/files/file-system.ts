@@ -198,9 +198,9 @@ function makeOneSync(path: string, mode: number): void {
   if (isPrivate(mode)) giveToParentOwner(path);
 }
 
-/** Whether only the owner may use a file of this mode. Such a file must belong to the user that leadsync runs as. */
+/** Whether only the owner and the group may use a file of this mode. Such a file must belong to the user that leadsync runs as. */
 function isPrivate(mode: number): boolean {
-  return (mode & 0o077) === 0;
+  return (mode & 0o007) === 0;
 }
 
 function undefinedIfMissing(error: NodeJS.ErrnoException): undefined {

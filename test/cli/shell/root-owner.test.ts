@@ -2,6 +2,8 @@ import { chownSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } fr
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { disk, makeFolderDurably, writeFileDurably } from '../../../src/platform/files/file-system.ts';
+import { FolderDrop } from '../../../src/sinks/drop/folder-drop.ts';
+import { HeldClock } from '../../support/time/held-clock.ts';
 import { Install } from '../an-install.ts';
 
 // An administrator runs commands as root, and the daemon runs as another user, who owns the data directory.
@@ -55,6 +57,27 @@ test('so does what `backup` and `restore` leave', async () => {
   expect(Object.entries(owners(dataDir)).filter(([, one]) => one !== owner)).toEqual([]);
   expect(owners(dataDir)).toHaveProperty('exports');
   expect(owners(dataDir)).toHaveProperty(['tokens/main.login']);
+});
+
+test('so do the state, the folder and the files of an export, so that the next run of the daemon can replace them', async () => {
+  const exports = {
+    nightly: { type: 'directory', directory: './data/out', tables: ['leads', 'polls'], every: '1d' },
+  };
+  const install = new Install({ exports });
+  const { dataDir, owner } = foreign(install.folder);
+  await install.listed(1);
+  expect(await install.run(['export', '--name', 'nightly'])).toMatchObject({ code: 0 });
+  expect(Object.entries(owners(dataDir)).filter(([, one]) => one !== owner)).toEqual([]);
+  expect(owners(dataDir)).toHaveProperty(['exports/nightly.json']);
+  expect(owners(dataDir)).toHaveProperty(['out/nightly-20261120T100000Z/leads.parquet']);
+});
+
+test('so do the folder and the files of a sink that writes files', async () => {
+  const { dataDir, owner } = foreign(new Install().folder);
+  const drop = new FolderDrop(join(dataDir, 'drop'), { clock: new HeldClock(), timeoutMs: 60_000 }, disk);
+  await drop.write('day=2026-11-20/leads.csv', Buffer.from('id'), new AbortController().signal);
+  const [folder, file] = ['drop/day=2026-11-20', 'drop/day=2026-11-20/leads.csv'];
+  expect(owners(dataDir)).toEqual({ drop: owner, [folder]: owner, [file]: owner });
 });
 
 test('so do the folder and the file of a token', async () => {
