@@ -21,6 +21,7 @@ type Sentinels = Extract<RedisPlace, { kind: 'sentinel' }>;
 export async function checkRedis(place: RedisPlace, stop: AbortSignal): Promise<string> {
   if (place.kind === 'cluster') return askRedis(place, stop, (client) => describeCluster(client as Cluster));
   const info = await askRedis(place, stop, (client) => client.info());
+  requireNoCluster(info);
   if (place.kind === 'server') return `Redis answers${but(warningsOf(info))}.`;
   return describeSentinels(place, await askSentinels(place, stop), info);
 }
@@ -110,6 +111,12 @@ async function describeCluster(cluster: Cluster): Promise<string> {
 
 function but(warnings: readonly string[]): string {
   return warnings.length > 0 ? `, but ${warnings.join(', and ')}` : '';
+}
+
+/** Requires that a server is no node of a cluster, which accepts only the keys of its own slots. @throws CarrierUnavailable */
+function requireNoCluster(info: string): void {
+  if (/^cluster_enabled:1/m.test(info))
+    throw new CarrierUnavailable('This Redis is a node of a cluster (MOVED).', hintFor('MOVED'));
 }
 
 /** Returns a warning for each unsuitable setting in a server's INFO. @throws CarrierUnavailable if the server is a replica */

@@ -1,7 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fastify } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { addBoard } from '../../src/admin/queue-board.ts';
 import { checkRedis } from '../../src/delivery/check-redis.ts';
 import type { RedisPlace } from '../../src/delivery/options.ts';
 import { readMarker } from '../../src/delivery/queue-owner.ts';
@@ -51,6 +53,13 @@ describe('a Redis with TLS, client certificates and an ACL user', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  /** Returns the commands that Redis has refused to run for its users. */
+  const denied = () =>
+    command({ port: redis.port, tls: asAdmin }, async (client) => {
+      const entries = (await client.acl('LOG')) as unknown[][];
+      return entries.map((entry) => entry[entry.indexOf('object') + 1]);
+    });
+
   carrierContract('BullMQ over TLS', () => (attempt) => connected(openBullmq(place, attempt, prefix())));
 
   it('the permissions in deploy/redis/users.acl are sufficient', async () => {
@@ -59,8 +68,14 @@ describe('a Redis with TLS, client certificates and an ACL user', () => {
     await connected({ carrier, states: [] });
     expect(await checkRedis(place, STOP)).toBe('Redis answers.');
     await readMarker(place, 'leadsync', STOP);
-    const denied = await command({ port: redis.port, tls: asAdmin }, (client) => client.acl('LOG'));
-    expect(denied).toEqual([]);
+    expect(await denied()).toEqual([]);
+    const app = fastify();
+    onTestFinished(() => app.close());
+    await addBoard(app, carrier.boardQueues);
+    const board = await app.inject('/queues/api/queues?activeQueue=crm&status=active');
+    expect(board.json().queues).toContainEqual(expect.objectContaining({ name: 'crm' }));
+    // The board then shows no number of workers.
+    expect(await denied()).toEqual(['client|list']);
   });
 
   it('a certificate of an authority that is not trusted is an error with the option to set', async () => {
@@ -188,6 +203,9 @@ describe.each([
     const opened = ['a', 'b', 'c', 'd', 'e', 'f'].map((one) =>
       openBullmq(place, undefined, `${prefix()}${one}`),
     );
+    await expect(checkRedis(place, STOP)).rejects.toMatchObject({
+      hint: expect.stringContaining('queue.redis.cluster'),
+    });
     await expect
       .poll(() => opened.flatMap(({ states }) => states.map((state) => ('hint' in state ? state.hint : ''))))
       .toContainEqual(expect.stringContaining('queue.redis.cluster'));

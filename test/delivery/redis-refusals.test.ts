@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { checkRedis } from '../../src/delivery/check-redis.ts';
+import { Secret } from '../../src/platform/options/secret.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { freePort } from '../support/servers/server-process.ts';
@@ -10,6 +12,43 @@ import { command, connected, type Opened, offerUntilTaken, openBullmq, privateRe
 function told({ states }: Opened): string[] {
   return states.flatMap((state) => (state.kind === 'disconnected' ? [state.reason] : []));
 }
+
+const password = ['--requirepass', 'right'];
+
+describe.each([
+  ['a password that is missing', password, '', 'NOAUTH', 'Put the password into queue.redis_url'],
+  ['a wrong password', password, ':wrong@', 'WRONGPASS', 'Correct the user name or password'],
+  [
+    'a user without the permissions',
+    ['--user', 'few', 'on', '>right', '~*', '+@connection'],
+    'few:right@',
+    'NOPERM',
+    'deploy/redis/users.acl',
+  ],
+])('%s', (_, args, login, code, hint) => {
+  it('is one sentence with the next step, in `check` and in the log', async () => {
+    const { url } = await privateRedis(args);
+    const address = url.replace('//', `//${login}`);
+    const place = { kind: 'server', url: new Secret(address), tls: undefined } as const;
+    await expect(checkRedis(place, new AbortController().signal)).rejects.toMatchObject({
+      message: `Redis cannot be used (${code}).`,
+      hint: expect.stringContaining(hint),
+    });
+    const opened = openBullmq(address, undefined);
+    await until('the carrier reports it', () => told(opened).length > 0);
+    expect(told(opened)).toEqual([expect.stringMatching(new RegExp(`^Redis [^.]+ \\(${code}\\)\\.$`))]);
+    expect(opened.states[0]).toMatchObject({ hint: expect.stringContaining(hint) });
+  });
+});
+
+it('a cluster without slots is reported as down, with the next step', async () => {
+  const opened = openBullmq((await privateRedis(['--cluster-enabled', 'yes'])).url, undefined);
+  await until('the carrier reports it', () => told(opened).length > 0);
+  expect(opened.states[0]).toMatchObject({
+    reason: 'Redis is a cluster that is down (CLUSTERDOWN).',
+    hint: expect.stringContaining('CLUSTER INFO'),
+  });
+});
 
 describe('a Redis that is out of memory', () => {
   it('the carrier reports it immediately, keeps batches waiting, and queues them once there is room', async () => {
