@@ -5,6 +5,7 @@ import { PostgresAccess, type PostgresPlace } from './database/postgres-access.t
 import { holderIn } from './database/run-lock.ts';
 import { migrations } from './database/schema.ts';
 import { requireSuitable, type ServerFacts } from './database/suitable-server.ts';
+import { POWERS } from './query-session.ts';
 
 /** Number of times that the round trip is measured. */
 const ROUND_TRIPS = 5;
@@ -16,6 +17,8 @@ export interface ServerFinding extends ServerFacts {
   readonly isOlder: boolean;
   /** The process that polls and dispatches with the ledger; undefined if none does. */
   readonly holder: string | undefined;
+  /** Which rights of the user reach beyond the database, such as "a superuser"; null if none do. */
+  readonly powers: string | null;
   /** How long the server took to answer, in ms: the shortest of several times, so that a busy moment does not count. */
   readonly roundTripMs: number;
 }
@@ -31,7 +34,8 @@ export async function inspectServer(place: PostgresPlace): Promise<ServerFinding
       const facts = await requireSuitable(client, access.where);
       const roundTripMs = await roundTripOf(client);
       const shape = await shapeIn(client, access.where, place.schema);
-      const found = { ...facts, roundTripMs };
+      const { rows } = await client.query<{ powers: string | null }>(`SELECT ${POWERS} AS powers`);
+      const found = { ...facts, roundTripMs, powers: rows[0]?.powers ?? null };
       if (shape !== undefined)
         return { ...found, exists: true, isOlder: shape < migrations.length, holder: await holderIn(client) };
       await requireRoom(client, access.where, place.schema);

@@ -40,8 +40,13 @@ const SETTINGS = {
 /** Limits of the server that end a statement or a transaction, in ms. Older servers lack some of them. */
 const LIMITS = ['statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout'];
 
-/** A member of a role may get its rights with SET ROLE, even if it does not inherit them. A superuser counts as a member of every role. */
-const SESSION = `SELECT pg_backend_pid() AS pid, (SELECT CASE WHEN bool_or(r.rolsuper) THEN 'a superuser'
+/**
+ * Which rights of the user reach beyond the database, in words; null if none do. A member of a role may get its rights with SET ROLE, even if it does not
+ * inherit them. A superuser counts as a member of every role.
+ */
+export const POWERS = `(SELECT CASE WHEN bool_or(r.rolsuper) THEN 'a superuser'
     ELSE 'a member of ' || string_agg(r.rolname, ', ' ORDER BY r.rolname) END FROM pg_catalog.pg_roles r
   WHERE pg_has_role(session_user, r.oid, 'MEMBER') AND (r.rolsuper
-    OR r.rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program'))) AS powers`;
+    OR r.rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program')))`;
+
+const SESSION = `SELECT pg_backend_pid() AS pid, ${POWERS} AS powers`;

@@ -105,6 +105,15 @@ it('a ledger whose holder is known to be dead is upgraded without waiting for it
   expect((await inspectServer(store.place())).isOlder).toBe(false);
 });
 
+it('a check says which rights of the user reach beyond the database', async () => {
+  const store = await aLedger();
+  const { reader, url } = await store.addReader();
+  const powers = async () => (await inspectServer({ ...store.place(), url })).powers;
+  expect(await powers()).toBeNull();
+  await store.query(`GRANT pg_read_server_files TO ${reader}`);
+  expect(await powers()).toBe('a member of pg_read_server_files');
+});
+
 it('a check names the holder', async () => {
   const store = await aLedger();
   expect((await inspectServer(store.place())).holder).toBeUndefined();

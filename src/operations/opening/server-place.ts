@@ -58,7 +58,7 @@ export class ServerPlace implements LedgerPlace {
   async check(signal: AbortSignal, clock: Clock): Promise<string> {
     const { inspectServer } = await loadInspection();
     const found = await inspectServer(this.#place());
-    const { exists, isOlder, version, roundTripMs, now, losesCommits, holder } = found;
+    const { exists, isOlder, version, roundTripMs, now, losesCommits, holder, powers } = found;
     const aheadMs = Math.round(now - clock.now().getTime());
     signal.throwIfAborted();
     return [
@@ -74,6 +74,11 @@ export class ServerPlace implements LedgerPlace {
             `The server's clock is ${printLength(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} this machine's. leadsync goes by the server's; check which one is right.`,
           ]
         : []),
+      ...(powers === null
+        ? []
+        : [
+            `leadsync logs in as ${powers}, which it does not need, and with which \`leadsync query\` refuses to run: use a role without these rights.`,
+          ]),
       ...(losesCommits
         ? ['synchronous_commit is off on the server; leadsync turns it on for its own sessions.']
         : []),
