@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
+import type { Place } from './machine.ts';
 import { type Form, MAPPED, optionsOf } from './mappings/form.ts';
 import type { InForce } from './mappings/in-force.ts';
 
@@ -13,21 +14,19 @@ const ASK_MS = 250;
 const ANSWER_MS = 1_000;
 const RELOAD_MS = 4_000;
 
-/** The configuration file, which leadsync watches. An operator changes the mappings in it. */
+/** The configuration files of all machines, which leadsync watches. An operator changes the mappings in them. */
 export class Configuration {
-  readonly #file: string;
-  readonly #adminUrl: string;
+  readonly #places: readonly Place[];
   readonly #inForce: InForce;
   #closed = false;
 
-  constructor(file: string, adminUrl: string, inForce: InForce) {
-    this.#file = file;
-    this.#adminUrl = adminUrl;
+  constructor(places: readonly Place[], inForce: InForce) {
+    this.#places = places;
     this.#inForce = inForce;
     void this.#observe();
   }
 
-  /** Gives sinks other mappings, in one change of the file. */
+  /** Gives sinks other mappings, in one change of each file. */
   map(forms: readonly Form[]): void {
     this.#inForce.written(forms);
     this.#rewrite((sinks) => {
@@ -43,51 +42,61 @@ export class Configuration {
   }
 
   #rewrite(change: (sinks: Record<string, Options>) => void): void {
-    const config = parse(readFileSync(this.#file, 'utf8')) as { sinks: Record<string, Options> };
-    change(config.sinks);
-    // Renamed into place, so that a process that starts now reads a whole file.
-    writeFileSync(`${this.#file}.new`, stringify(config));
-    renameSync(`${this.#file}.new`, this.#file);
+    for (const { configFile } of this.#places) {
+      const config = parse(readFileSync(configFile, 'utf8')) as { sinks: Record<string, Options> };
+      change(config.sinks);
+      // Renamed into place, so that a process that starts now reads a whole file.
+      writeFileSync(`${configFile}.new`, stringify(config));
+      renameSync(`${configFile}.new`, configFile);
+    }
   }
 
-  /** Asks leadsync to apply the file now. Without this, it notices the change itself. */
+  /** Asks each leadsync to apply its file now. Without this, it notices the change itself. */
   async reload(): Promise<void> {
     const last = this.#inForce.last();
-    const signal = AbortSignal.timeout(RELOAD_MS);
-    const answer = await fetch(`${this.#adminUrl}/-/reload`, { method: 'POST', signal });
-    const { applied } = (await answer.json()) as { applied: boolean };
-    if (applied) for (const { sink, number } of last) this.#inForce.reported(sink, number);
+    const applied = await Promise.all(this.#places.map(applyNow));
+    if (applied.every(Boolean)) for (const { sink, number } of last) this.#inForce.reported(sink, number);
   }
 
   close(): void {
     this.#closed = true;
   }
 
-  /** Asks leadsync again and again which mappings are in force. */
+  /** Asks each leadsync again and again which mappings are in force. */
   async #observe(): Promise<void> {
-    let before = new Map<string, number>();
+    let before: readonly Map<string, number>[] = [];
     while (!this.#closed) {
       await sleep(ASK_MS, undefined, { ref: false });
-      const now = await this.#reported().catch(() => new Map<string, number>());
-      // A process that has just started reports the file some moments before the file is in force.
+      const now = await Promise.all(
+        this.#places.map((place) => reportedBy(place).catch(() => new Map<string, number>())),
+      );
       for (const sink of MAPPED) {
-        const number = now.get(sink);
-        if (number !== undefined && number === before.get(sink)) this.#inForce.reported(sink, number);
+        const number = now[0]?.get(sink);
+        // A process that has just started reports the file some moments before the file is in force.
+        const isSteady = [...before, ...now].every((reported) => reported.get(sink) === number);
+        if (number !== undefined && before.length > 0 && isSteady) this.#inForce.reported(sink, number);
       }
       before = now;
     }
   }
+}
 
-  /** Returns the number of the mapping that each sink has; none for a sink that gets leads as received. */
-  async #reported(): Promise<Map<string, number>> {
-    const signal = AbortSignal.timeout(ANSWER_MS);
-    const answer = await fetch(`${this.#adminUrl}/api/v1/configuration`, { signal });
-    const { values } = (await answer.json()) as { values: readonly { path: string; value: string }[] };
-    return new Map(
-      values.flatMap(({ path, value }) => {
-        const sink = /^sinks\.(\w+)\.fields\.form\.value$/.exec(path)?.[1];
-        return sink === undefined ? [] : [[sink, Number(value)] as const];
-      }),
-    );
-  }
+/** Asks a leadsync to apply its file. Returns whether it did. */
+async function applyNow({ adminUrl }: Place): Promise<boolean> {
+  const signal = AbortSignal.timeout(RELOAD_MS);
+  const answer = await fetch(`${adminUrl}/-/reload`, { method: 'POST', signal });
+  return ((await answer.json()) as { applied: boolean }).applied;
+}
+
+/** Returns the number of the mapping that each sink of a leadsync has; none for a sink that gets leads as received. */
+async function reportedBy({ adminUrl }: Place): Promise<Map<string, number>> {
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  const answer = await fetch(`${adminUrl}/api/v1/configuration`, { signal });
+  const { values } = (await answer.json()) as { values: readonly { path: string; value: string }[] };
+  return new Map(
+    values.flatMap(({ path, value }) => {
+      const sink = /^sinks\.(\w+)\.fields\.form\.value$/.exec(path)?.[1];
+      return sink === undefined ? [] : [[sink, Number(value)] as const];
+    }),
+  );
 }

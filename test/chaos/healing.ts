@@ -5,6 +5,7 @@ import { type Scene, SINKS } from '../support/scene/scene.ts';
 import { Patience } from '../support/time/patience.ts';
 import { until } from '../support/time/until.ts';
 import { changeOnceMore } from './last-changes.ts';
+import { allReady, processesOf } from './machine.ts';
 import { MAPPED } from './mappings/form.ts';
 import { type Plan, SPLIT } from './plan.ts';
 import { CANARIES, type World } from './world.ts';
@@ -33,20 +34,21 @@ export async function healAndRest(
   tell: (part: string, text: string) => void,
   signal: AbortSignal,
 ): Promise<Healed> {
-  const { daemon, worker, operator, configuration } = world.parts;
+  const { machines, operator, configuration } = world.parts;
   await world.heal();
   const startMs = performance.now();
   tell('all', 'everything is healed');
-  daemon.calm();
-  worker.calm();
-  if (!plan.healRunning || !daemon.sound) await daemon.end('SIGTERM');
-  daemon.start();
-  await until('leadsync is ready', async () => (await fetch(`${world.scene.adminUrl}/readyz`)).ok, READY_MS);
+  for (const process of processesOf(machines)) process.calm();
+  for (const { daemon } of machines) {
+    if (!plan.healRunning || !daemon.sound) await daemon.end('SIGTERM');
+    daemon.start();
+  }
+  await allReady(machines, READY_MS);
   for (const sink of [...MAPPED, plan.destination]) await resumeIfPaused(world, sink);
   // The troubles may have left them held, and the last changes need leads that are under way.
   for (const sink of SPLIT) await operator.run('resume', sink);
   const undone = await changeOnceMore(world, plan.lastForms.changes);
-  await worker.end('SIGTERM');
+  for (const { worker } of machines) await worker.end('SIGTERM');
   configuration.map(plan.lastForms.last);
   // The last leads come when no earlier mapping is in force any more, so that each of them must have the last one.
   const notInForce = await lastMappings(world);
@@ -59,7 +61,7 @@ export async function healAndRest(
     await operator.run('retry', '--state', 'dead');
     account = await rest(world, watched, signal);
   }
-  await daemon.end('SIGTERM');
+  for (const { daemon } of machines) await daemon.end('SIGTERM');
   const restless =
     seconds === undefined ? [`something is still owed, and no delivery was made for ${STUCK_AFTER_S} s`] : [];
   const faults = [...undone, ...notInForce, ...restless];

@@ -4,10 +4,14 @@ import type { Account } from '../support/scene/oracle.ts';
 import { troublesOf, type World } from './world.ts';
 
 /** Writes what a search for the cause needs, besides the ledger and the logs. */
-export function keepRecord({ folder, scene, parts, inForce }: World, account: Account): void {
+export async function keepRecord(
+  { folder, scene, parts, ledger, inForce }: World,
+  account: Account,
+): Promise<void> {
   const write = (name: string, value: unknown) =>
     writeFileSync(join(folder, 'record', `${name}.json`), JSON.stringify(value, undefined, 1));
   mkdirSync(join(folder, 'record'));
+  await ledger.keep(join(folder, 'record'));
   // Their file systems are removed with the run.
   for (const name of ['data', 'drop'])
     cpSync(join(folder, name), join(folder, 'record', name), { recursive: true, dereference: true });

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '../support/time/until.ts';
+import { processesOf } from './machine.ts';
 import type { Form } from './mappings/form.ts';
 import type { Answer } from './watched-receiver.ts';
 import type { World } from './world.ts';
@@ -69,7 +70,7 @@ async function answerUnsteadily(world: World, rounds: LastChanges['unsteady']) {
 /** Kills leadsync while the split sinks wait for an answer, and changes the mappings while it is down. */
 async function interrupt(world: World, forms: LastChanges['interrupted']) {
   const { scene, parts } = world;
-  const { daemon, worker, configuration } = parts;
+  const { machines, configuration } = parts;
   const { even, odd } = parts['split receivers'];
   for (const receiver of receiversOf(world)) receiver.answerAlways(slowly);
   const sinceMs = performance.now();
@@ -77,12 +78,12 @@ async function interrupt(world: World, forms: LastChanges['interrupted']) {
   const waits = ({ requests }: typeof even) =>
     requests.some(({ atMs, endedMs }) => atMs > sinceMs && endedMs === undefined);
   await until('a split sink waits for an answer', () => waits(even) || waits(odd), ARRIVED_MS);
-  const workerRuns = worker.isUp;
-  await Promise.all([daemon.end('SIGKILL'), worker.end('SIGKILL')]);
+  const running = machines.flatMap(({ worker }) => (worker.isUp ? [worker] : []));
+  await Promise.all(processesOf(machines).map((process) => process.end('SIGKILL')));
   configuration.map(forms);
   for (const receiver of receiversOf(world)) receiver.takeAll();
-  daemon.start();
-  if (workerRuns) worker.start();
+  for (const { daemon } of machines) daemon.start();
+  for (const worker of running) worker.start();
 }
 
 /** Changes the file and has it applied now; if leadsync is too slow to answer, it applies the file by itself. */

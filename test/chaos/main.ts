@@ -39,11 +39,13 @@ async function play(options: ChaosOptions): Promise<number> {
   return results.length === runs && results.every(({ faults }) => faults.length === 0) ? 0 : 1;
 }
 
-async function playOne(seed: number, { seconds, carriers, crms }: ChaosOptions): Promise<RunResult> {
+async function playOne(seed: number, options: ChaosOptions): Promise<RunResult> {
+  const { seconds, carriers, crms, ledger, machines } = options;
+  const setting = { ledger, machines };
   const carrier = carriers[seed % carriers.length] ?? 'in-process';
-  process.stdout.write(`seed ${seed}, ${carrier}, ${seconds} s\n`);
+  process.stdout.write(`seed ${seed}, ${carrier}, ${ledger}, ${seconds} s\n`);
   const say = (text: string) => void process.stderr.write(`${text}\n`);
-  const result = await playRun({ seed, carrier, seconds, crms, say, signal: stop.signal });
+  const result = await playRun({ seed, carrier, setting, seconds, crms, say, signal: stop.signal });
   process.stdout.write(reportOf(result));
   return result;
 }

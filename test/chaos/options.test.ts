@@ -12,6 +12,8 @@ test('without options, the tool plays one run of 60 s with a random seed, on the
     runs: 1,
     carriers: ['in-process', 'bullmq'],
     crms: 2,
+    ledger: 'sqlite',
+    machines: 1,
   });
 });
 
@@ -23,6 +25,9 @@ test.each([
   ['--carrier', 'pigeon', '--carrier takes in-process or bullmq, and got "pigeon".'],
   ['--crms', '0', '--crms takes a whole number from 1 to 3, and got "0".'],
   ['--crms', '4', '--crms takes a whole number from 1 to 3, and got "4".'],
+  ['--ledger', 'mysql', '--ledger takes sqlite or postgres, and got "mysql".'],
+  ['--machines', '6', '--machines takes a whole number from 1 to 5, and got "6".'],
+  ['--machines', '2', '--machines needs --ledger postgres.'],
   ['--sead', '1', "Unknown option '--sead'"],
 ])('%s %j is rejected with the accepted values', (option, value, message) => {
   expect(() => readOptions([option, value])).toThrow(message);

@@ -5,9 +5,10 @@ import type { PrivateRedis } from '../support/servers/private-redis.ts';
 import type { Configuration } from './configuration.ts';
 import type { Crms } from './crms/crms.ts';
 import type { Database } from './lanes/postgres.ts';
+import type { LedgerOnServer } from './ledgers/ledger-on-server.ts';
+import type { Machine } from './machine.ts';
 import type { Operator } from './operator.ts';
 import type { SPLIT } from './plan.ts';
-import type { Process } from './process.ts';
 import type { WatchedDisk } from './watched-disk.ts';
 import type { WatchedReceiver } from './watched-receiver.ts';
 import type { WatchedStorage } from './watched-storage.ts';
@@ -34,8 +35,9 @@ export interface Parts {
   readonly postgres: Database;
   /** Undefined if deliveries run in the process. */
   readonly redis: PrivateRedis | undefined;
-  readonly daemon: Process;
-  readonly worker: Process;
+  /** Undefined if the ledger is a file. */
+  readonly "ledger's server": LedgerOnServer | undefined;
+  readonly machines: readonly Machine[];
   readonly operator: Operator;
   readonly configuration: Configuration;
 }

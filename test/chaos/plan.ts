@@ -9,17 +9,37 @@ import { drawCrms } from './lanes/crms.ts';
 import { drawDestination } from './lanes/destination.ts';
 import { drawDropDisk, drawLedgerDisk } from './lanes/disk.ts';
 import { DAEMON_TROUBLES, drawProcess, drawStarts, WORKER_TROUBLES } from './lanes/leadsync.ts';
+import { drawLedgerServer, drawLine } from './lanes/ledger-server.ts';
 import { drawOperator } from './lanes/operator.ts';
 import { drawPostgres } from './lanes/postgres.ts';
 import { drawReceiver, drawSplitReceivers } from './lanes/receiver.ts';
 import { drawRedis } from './lanes/redis.ts';
 import { drawService, FIRST_ID } from './lanes/service.ts';
+import type { LedgerName } from './ledgers/run-ledger.ts';
+import { partName } from './machine.ts';
 import { optionsOf } from './mappings/form.ts';
 import type { Parts } from './parts.ts';
-import type { Start } from './process.ts';
+import type { Process, Start } from './process.ts';
+import type { WatchedWire } from './watched-wire.ts';
 
-/** The actions on each part of the world, in order of time. */
-export type Lanes = { readonly [Name in keyof Parts]: readonly Deed<NonNullable<Parts[Name]>>[] };
+/** The actions on each part of the world but the machines, in order of time. */
+export type Lanes = {
+  readonly [Name in Exclude<keyof Parts, 'machines'>]: readonly Deed<NonNullable<Parts[Name]>>[];
+};
+
+/** The actions on the parts of a machine, in order of time, and the successive starts of its processes. */
+export interface MachinePlan {
+  readonly daemon: readonly Deed<Process>[];
+  readonly worker: readonly Deed<Process>[];
+  readonly line: readonly Deed<WatchedWire>[];
+  readonly starts: Readonly<Record<'daemon' | 'worker', readonly Start[]>>;
+}
+
+/** Where a run keeps the ledger, and the number of its machines. */
+export interface Setting {
+  readonly ledger: LedgerName;
+  readonly machines: number;
+}
 
 /** Everything that a seed determines. */
 export interface Plan {
@@ -30,8 +50,7 @@ export interface Plan {
   readonly scene: Pick<SceneOptions, 'stub' | 'services' | 'sinks' | 'receivers'>;
   /** The options of the sink of files in a bucket, without those of the bucket. */
   readonly bucket: Readonly<Record<string, unknown>>;
-  /** The successive starts of the daemon and of the workers. */
-  readonly starts: Readonly<Record<'daemon' | 'worker', readonly Start[]>>;
+  readonly machines: readonly MachinePlan[];
   /** Whether the daemon keeps running while everything is healed, or is restarted. */
   readonly healRunning: boolean;
   /** The changes of mappings when everything is healed, and the last one of each sink. */
@@ -48,7 +67,13 @@ export const SPLIT_RATE = { perSecond: 10, concurrency: 10 };
 const RETRY = { schedule: ['1s', '2s', '4s', '8s', '8s', '8s'] };
 
 /** Draws the whole run from the seed, with so many CRMs, before any part of it starts. */
-export function drawPlan(seed: number, carrier: CarrierName, seconds: number, crmCount = 2): Plan {
+export function drawPlan(
+  seed: number,
+  carrier: CarrierName,
+  seconds: number,
+  crmCount = 2,
+  { ledger, machines }: Setting = { ledger: 'sqlite', machines: 1 },
+): Plan {
   const of = (stream: string) => new Chance(seed, stream);
   const endMs = seconds * 1000;
   const queued = carrier === 'bullmq';
@@ -68,8 +93,7 @@ export function drawPlan(seed: number, carrier: CarrierName, seconds: number, cr
       "ledger's disk": drawLedgerDisk(of('ledger disk'), endMs),
       postgres: drawPostgres(of('postgres'), endMs),
       redis: queued ? drawRedis(of('redis'), endMs) : [],
-      daemon: drawProcess(of('daemon'), endMs, DAEMON_TROUBLES),
-      worker: queued ? drawProcess(of('worker'), endMs, WORKER_TROUBLES) : [],
+      "ledger's server": ledger === 'postgres' ? drawLedgerServer(of("ledger's server"), endMs) : [],
       operator: drawOperator(of('operator'), endMs, [...SINKS, destination]),
       configuration: drawConfiguration(of('configuration'), endMs),
     },
@@ -87,10 +111,19 @@ export function drawPlan(seed: number, carrier: CarrierName, seconds: number, cr
       timeout: '3s',
       batch: { max: oneOf(of('bucket sink'), [5, 100]), wait: '300ms' },
     },
-    starts: {
-      daemon: drawStarts(of('starts of the daemon'), { mayLeaveDeliveries: queued }),
-      worker: drawStarts(of('starts of the worker'), { mayLeaveDeliveries: false }),
-    },
+    machines: Array.from({ length: machines }, (_, index) => {
+      const own = (stream: string) => of(partName(stream, index + 1));
+      const alone = machines === 1;
+      return {
+        daemon: drawProcess(own('daemon'), endMs, alone ? DAEMON_TROUBLES : WORKER_TROUBLES),
+        worker: queued ? drawProcess(own('worker'), endMs, WORKER_TROUBLES) : [],
+        line: ledger === 'postgres' ? drawLine(own("line to the ledger's server"), endMs, alone) : [],
+        starts: {
+          daemon: drawStarts(own('starts of the daemon'), { mayLeaveDeliveries: queued }),
+          worker: drawStarts(own('starts of the worker'), { mayLeaveDeliveries: false }),
+        },
+      };
+    }),
     healRunning: of('healing').oneIn(2),
     lastForms: drawLastForms(of('last mappings'), seconds),
   };

@@ -23,8 +23,8 @@ export interface ProcessOptions {
   /** The folder of its log. */
   readonly logFolder: string;
   readonly say: (text: string) => void;
-  /** Returns why it may have been unable to start since then, by `performance.now()`, if there is a reason. */
-  readonly excuse: (sinceMs: number) => string | undefined;
+  /** Returns why it may have ended with this exit code, having run since then, by `performance.now()`, if there is a reason. */
+  readonly excuse: (sinceMs: number, code: number | null) => string | undefined;
 }
 
 /** The start once everything is healed: without failpoints. */
@@ -166,7 +166,7 @@ export class Process {
     this.written += running.stdout + running.stderr;
     this.#running = undefined;
     if (exit.signal === 'SIGKILL') this.kills += 1;
-    const excuse = this.#options.excuse(this.#startedMs);
+    const excuse = this.#options.excuse(this.#startedMs, exit.code);
     if (!this.#expected(running, exit)) {
       const how = `${this.name} ended by itself (${exit.signal ?? exit.code})`;
       if (excuse === undefined) this.faults.push(`${how}: ${lastWords(running.stderr)}`);

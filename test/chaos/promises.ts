@@ -2,8 +2,9 @@ import { expectNoCanary } from '../support/scene/canary.ts';
 import { type Account, faultsOf, servedBesides } from '../support/scene/oracle.ts';
 import { keyOf } from '../support/scene/scene.ts';
 import type { Healed } from './healing.ts';
+import type { LedgerRecord } from './ledgers/ledger-record.ts';
+import { processesOf } from './machine.ts';
 import { wrongForms } from './mappings/account.ts';
-import { type LedgerRecord, readLedger } from './mappings/ledger-record.ts';
 import { SPLIT, SPLIT_RATE } from './plan.ts';
 import { tooFast } from './too-fast.ts';
 import { CANARY_IDS, type World } from './world.ts';
@@ -16,18 +17,18 @@ const SHOWN = 10;
 
 /** Returns the broken promises, in words; empty if there are none. */
 export async function brokenPromises(world: World, healed: Healed): Promise<string[]> {
-  const ledger = readLedger(world.scene.dataDir);
-  const { daemon, worker } = world.parts;
+  const ledger = await world.ledger.read();
   const canaries = CANARY_IDS.map((id) => ({ source: 'main', lead: String(id) }));
-  const tooLarge = [daemon, worker].filter(({ peakMb }) => peakMb > MEMORY_MB);
+  const tooLarge = processesOf(world.parts.machines).filter(({ peakMb }) => peakMb > MEMORY_MB);
   return [
     ...world.faults(),
     ...healed.faults,
+    ...(await world.ledger.contradictions()),
     ...faultsOf(healed.account, { repeats: true, skipped: leftOutOf(ledger) }),
     ...shortened(await wrongForms(world, ledger)),
     ...severalBodies(world),
     ...tooManyRequests(world),
-    ...unexcusedRepeats(world),
+    ...(await unexcusedRepeats(world)),
     ...wrongReplays(world, healed.account),
     ...(await atDestination(world)),
     ...world.parts.CRMs.faults([...world.scene.served(), ...canaries], servedBesides(world.scene)),
@@ -68,7 +69,7 @@ function severalBodies({ parts }: World): string[] {
 }
 
 function tooManyRequests({ parts }: World): string[] {
-  const troubles = { ends: [...parts.daemon.ends, ...parts.worker.ends] };
+  const troubles = { ends: processesOf(parts.machines).flatMap(({ ends }) => ends) };
   return SPLIT.flatMap((sink) =>
     tooFast(sink, parts['split receivers'][sink].requests, SPLIT_RATE, troubles),
   );
@@ -84,8 +85,8 @@ function shortened(faults: readonly string[]): string[] {
 }
 
 /** Returns the number of repeats without a reason, and the first of them by name. */
-function unexcusedRepeats(world: World): string[] {
-  const { unexcused } = world.repeats();
+async function unexcusedRepeats(world: World): Promise<string[]> {
+  const { unexcused } = await world.repeats();
   if (unexcused.length === 0) return [];
   return [`crm: ${unexcused.length} repeats that nothing excuses`, ...unexcused.slice(0, SHOWN)];
 }
@@ -112,7 +113,7 @@ function wrongReplays({ parts }: World, account: Account): string[] {
 
 /** Returns the outputs for operators that contain what a person typed. */
 function shownData({ parts }: World): string[] {
-  return [parts.daemon, parts.worker, parts.operator].flatMap((part) => {
+  return [...processesOf(parts.machines), parts.operator].flatMap((part) => {
     try {
       expectNoCanary(part.written, 'the output');
       return [];

@@ -3,7 +3,7 @@ import { countOf, repeatsIn, type Troubles } from './repeats.ts';
 import type { WatchedRequest } from './watched-receiver.ts';
 
 const TIMEOUT_MS = 2_000;
-const QUIET: Troubles = { ends: [], frozen: [], full: [], unanswered: new Map(), lostMs: new Map() };
+const QUIET: Troubles = { ends: [], frozen: [], unwritable: [], unanswered: new Map(), lostMs: new Map() };
 const NAME = 'crm:main:5:1:abcdef01';
 
 /** How a request is answered. Times are in ms after its arrival. */
@@ -42,7 +42,7 @@ function excuse(
 const killedAt = (atMs: number) => ({ ends: [{ atMs, inOrder: false }] });
 const stoppedAt = (atMs: number) => ({ ends: [{ atMs, inOrder: true }] });
 const frozen = (fromMs: number, toMs: number) => ({ frozen: [{ fromMs, toMs }] });
-const full = (fromMs: number, toMs: number) => ({ full: [{ fromMs, toMs }] });
+const unwritable = (fromMs: number, toMs: number) => ({ unwritable: [{ fromMs, toMs }] });
 
 test('a repeat without a reason is reported with the lead, the id and the times', () => {
   const { excused, unexcused } = repeatsIn([request(10_000), request(10_040)], QUIET, TIMEOUT_MS);
@@ -149,16 +149,25 @@ test.each([
 );
 
 test.each([
-  ['is killed meanwhile', { ...full(9_000, 12_000), ...killedAt(11_500) }, 'its process was killed'],
+  ['is killed meanwhile', { ...unwritable(9_000, 12_000), ...killedAt(11_500) }, 'its process was killed'],
   [
     'is killed before it asks again',
-    { ...full(9_000, 12_000), ...killedAt(12_900) },
+    { ...unwritable(9_000, 12_000), ...killedAt(12_900) },
     'its process was killed',
   ],
-  ['is killed long after that', { ...full(9_000, 12_000), ...killedAt(13_100) }, undefined],
-  ['stops meanwhile', { ...full(9_000, 12_000), ...stoppedAt(11_500) }, 'its process stopped on a full disk'],
-  ['resumes', full(9_000, 12_000), undefined],
+  ['is killed long after that', { ...unwritable(9_000, 12_000), ...killedAt(13_100) }, undefined],
+  [
+    'stops meanwhile',
+    { ...unwritable(9_000, 12_000), ...stoppedAt(11_500) },
+    'its process stopped without its ledger',
+  ],
+  ['resumes', unwritable(9_000, 12_000), undefined],
 ])(
-  'a full disk excuses a repeat only if the process ended because of it: a process that cannot settle and %s',
+  'a ledger that cannot be written to excuses a repeat only if the process ended meanwhile: a process that cannot settle and %s',
   (_, troubles, why) => expect(excuse(14_000, troubles)).toBe(why),
 );
+
+test('a process that could not write to the ledger until the repeat excuses it', () => {
+  expect(excuse(12_300, unwritable(9_000, 12_000))).toBe('its ledger was out of reach');
+  expect(excuse(12_300, unwritable(11_000, 12_000))).toBeUndefined();
+});

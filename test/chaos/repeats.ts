@@ -7,7 +7,7 @@ import type { WatchedRequest } from './watched-receiver.ts';
  */
 const SEEN_WITHIN_MS = 500;
 
-/** Maximum time until settling is retried after a full disk has space again, in ms: the interval of `deliverBatch`. */
+/** Maximum time until settling is retried when the ledger can be written to again, in ms: the interval of `deliverBatch`. */
 const ASKED_AGAIN_MS = 500;
 
 /** What was done to leadsync. Times are by `performance.now()`. */
@@ -16,8 +16,8 @@ export interface Troubles {
   readonly ends: readonly { readonly atMs: number; readonly inOrder: boolean }[];
   /** When one of its processes was frozen. */
   readonly frozen: readonly Spell[];
-  /** When the ledger's disk was full. */
-  readonly full: readonly Spell[];
+  /** When the ledger could not be written to: its disk was full, or its server or a line to it was in trouble. */
+  readonly unwritable: readonly Spell[];
   /** The attempts that leadsync ended without an answer, by delivery, from their beginning to that end. */
   readonly unanswered: ReadonlyMap<string, readonly Spell[]>;
   /** When leadsync first recorded that an attempt of a delivery was lost with its process, by delivery. */
@@ -40,9 +40,10 @@ export interface Repeats {
  * - its process stood still: the answer was sent in time, but a process was frozen from before it can have read the answer
  *   until that `timeout` had passed.
  * - its process was killed: after the request was sent and before its attempt was settled. An attempt is settled
- *   `SEEN_WITHIN_MS` after the end of the answer, or after the frozen process resumes or the full disk has space, if that
+ *   `SEEN_WITHIN_MS` after the end of the answer, or after the frozen process resumes or the ledger can be written to, if that
  *   delayed it. On a busy machine it takes longer: then the ledger has to say that the attempt was lost.
- * - its process stopped on a full disk: as before, but it stopped in order while that disk kept it from settling.
+ * - its process stopped without its ledger: as before, but it stopped in order while it could not write to the ledger.
+ * - its ledger was out of reach: a process could not write to the ledger from the answer until about the repeat.
  *
  * A request does not say which process sent it, so a trouble of any process counts.
  */
@@ -51,7 +52,8 @@ export type Excuse =
   | 'it was answered too late'
   | 'its process stood still'
   | 'its process was killed'
-  | 'its process stopped on a full disk';
+  | 'its process stopped without its ledger'
+  | 'its ledger was out of reach';
 
 /**
  * Classifies what a receiver accepted more than once under the same id, by what was done meanwhile.
@@ -117,26 +119,30 @@ function excuseOf(
   const unanswered = troubles.unanswered.get(delivery) ?? [];
   if (unanswered.some(({ fromMs, toMs }) => toMs - fromMs >= timeoutMs && isWithin(toMs, sentMs, answeredMs)))
     return 'it was answered too late';
-  const { settledMs, wasFull } = settlingOf(endedMs ?? answeredMs, troubles);
+  const { settledMs, wasUnwritable } = settlingOf(endedMs ?? answeredMs, troubles);
   // A busy receiver may notice a request long after its process was killed.
   const sinceMs = Math.min(atMs - SEEN_WITHIN_MS, sentMs);
   const isLost = (troubles.lostMs.get(delivery) ?? Number.POSITIVE_INFINITY) <= againMs;
   const untilMs = isLost ? againMs : Math.min(settledMs, againMs) + SEEN_WITHIN_MS;
   const ended = troubles.ends.filter(({ atMs: endMs }) => isWithin(endMs, sinceMs, untilMs));
   if (ended.some(({ inOrder }) => !inOrder)) return 'its process was killed';
-  return wasFull && ended.length > 0 ? 'its process stopped on a full disk' : undefined;
+  if (wasUnwritable && ended.length > 0) return 'its process stopped without its ledger';
+  return wasUnwritable && againMs <= settledMs + SEEN_WITHIN_MS ? 'its ledger was out of reach' : undefined;
 }
 
-/** Returns when an attempt that is ready at that time is settled, as far as known, and whether a full disk delayed it. */
-function settlingOf(readyMs: number, { frozen, full }: Troubles): { settledMs: number; wasFull: boolean } {
-  const fullUntilAsked = full.map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + ASKED_AGAIN_MS }));
+/** Returns when an attempt that is ready at that time is settled, as far as known, and whether the ledger delayed it. */
+function settlingOf(
+  readyMs: number,
+  { frozen, unwritable }: Troubles,
+): { settledMs: number; wasUnwritable: boolean } {
+  const untilAsked = unwritable.map(({ fromMs, toMs }) => ({ fromMs, toMs: toMs + ASKED_AGAIN_MS }));
   let settledMs = readyMs;
-  let wasFull = false;
+  let wasUnwritable = false;
   for (;;) {
-    const roomMs = goingOnAt(settledMs, fullUntilAsked);
-    const later = goingOnAt(roomMs, frozen);
-    wasFull ||= roomMs > settledMs;
-    if (later === settledMs) return { settledMs, wasFull };
+    const writableMs = goingOnAt(settledMs, untilAsked);
+    const later = goingOnAt(writableMs, frozen);
+    wasUnwritable ||= writableMs > settledMs;
+    if (later === settledMs) return { settledMs, wasUnwritable };
     settledMs = later;
   }
 }

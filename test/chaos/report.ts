@@ -53,11 +53,20 @@ export function summaryOf(results: readonly RunResult[]): string {
   );
 }
 
-function outline({ seed, carrier, seconds, kills, died, healedSeconds, peakMb }: RunResult): string {
+function outline({
+  seed,
+  carrier,
+  setting: { ledger, machines },
+  seconds,
+  kills,
+  died,
+  healedSeconds,
+  peakMb,
+}: RunResult): string {
   const healed =
     healedSeconds === undefined ? 'not healed to rest' : `healed to rest in ${healedSeconds.toFixed(1)} s`;
   return (
-    `seed ${seed}, ${carrier}, ${seconds} s: leadsync was killed ${kills} times, ${died} deliveries died, ` +
+    `seed ${seed}, ${carrier}, ${ledger}${machines > 1 ? `, ${machines} machines` : ''}, ${seconds} s: leadsync was killed ${kills} times, ${died} deliveries died, ` +
     `${healed}, memory at the most ${Math.round(peakMb)} MB`
   );
 }
@@ -74,7 +83,9 @@ function line(cells: readonly (string | number)[]): string {
     .join('');
 }
 
-function again({ seed, carrier, seconds, inCrms }: RunResult): string {
+function again({ seed, carrier, setting, seconds, inCrms }: RunResult): string {
   const crms = Object.keys(inCrms).length;
-  return `npm run test:chaos -- --seed ${seed} --carrier ${carrier} --seconds ${seconds} --crms ${crms}`;
+  const { ledger, machines } = setting;
+  const place = ledger === 'sqlite' ? '' : ` --ledger ${ledger} --machines ${machines}`;
+  return `npm run test:chaos -- --seed ${seed} --carrier ${carrier} --seconds ${seconds} --crms ${crms}${place}`;
 }

@@ -4,7 +4,8 @@ import type { CarrierName } from '../support/scene/scene.ts';
 import type { Deed } from './deed.ts';
 import { healAndRest } from './healing.ts';
 import { keepRecord } from './keep-record.ts';
-import { drawPlan, type Plan } from './plan.ts';
+import { partName, processesOf } from './machine.ts';
+import { drawPlan, type Plan, type Setting } from './plan.ts';
 import { brokenPromises } from './promises.ts';
 import type { Repeats } from './repeats.ts';
 import { openWorld, type World } from './world.ts';
@@ -13,6 +14,7 @@ import { openWorld, type World } from './world.ts';
 export interface RunResult {
   readonly seed: number;
   readonly carrier: CarrierName;
+  readonly setting: Setting;
   readonly seconds: number;
   /** The name of the run's own destination. */
   readonly destination: string;
@@ -38,6 +40,7 @@ export interface RunResult {
 export interface RunOptions {
   readonly seed: number;
   readonly carrier: CarrierName;
+  readonly setting: Setting;
   readonly seconds: number;
   /** Number of CRMs. */
   readonly crms: number;
@@ -50,12 +53,13 @@ export interface RunOptions {
 const LOOK_MS = 200;
 
 /** Plays the run of a seed, heals everything, waits for rest, and takes the account. */
-export async function playRun({ seed, carrier, seconds, crms, say, signal }: RunOptions): Promise<RunResult> {
-  const plan = drawPlan(seed, carrier, seconds, crms);
+export async function playRun(options: RunOptions): Promise<RunResult> {
+  const { seed, carrier, setting, seconds, crms, say, signal } = options;
+  const plan = drawPlan(seed, carrier, seconds, crms, setting);
   const startMs = performance.now();
   const tell = (part: string, text: string) =>
     say(`${((performance.now() - startMs) / 1000).toFixed(1).padStart(6)}  ${part.padEnd(13)}  ${text}`);
-  const world = await openWorld(plan, carrier, tell);
+  const world = await openWorld(plan, carrier, setting, tell);
   let kept = true;
   const measuring = setInterval(() => look(world), LOOK_MS);
   try {
@@ -63,20 +67,24 @@ export async function playRun({ seed, carrier, seconds, crms, say, signal }: Run
     const healed = await healAndRest(plan, world, tell, signal);
     const faults = await brokenPromises(world, healed);
     kept = faults.length > 0;
-    if (kept) keepRecord(world, healed.account);
-    const { daemon, worker, CRMs } = world.parts;
+    if (kept) await keepRecord(world, healed.account);
+    const { machines, CRMs } = world.parts;
+    const processes = processesOf(machines);
+    const sum = (of: (process: (typeof processes)[number]) => number) =>
+      processes.reduce((total, process) => total + of(process), 0);
     return {
       seed,
       carrier,
+      setting,
       seconds,
       destination: plan.destination,
       account: healed.account,
-      repeats: world.repeats(),
-      kills: daemon.kills + worker.kills,
+      repeats: await world.repeats(),
+      kills: sum(({ kills }) => kills),
       inCrms: CRMs.counts(),
-      died: daemon.count('delivery-dead') + worker.count('delivery-dead'),
+      died: sum((process) => process.count('delivery-dead')),
       healedSeconds: healed.seconds,
-      peakMb: Math.max(daemon.peakMb, worker.peakMb),
+      peakMb: Math.max(...processes.map(({ peakMb }) => peakMb)),
       faults,
       kept: kept ? world.folder : undefined,
     };
@@ -87,8 +95,7 @@ export async function playRun({ seed, carrier, seconds, crms, say, signal }: Run
 }
 
 function look({ parts, reader }: World): void {
-  parts.daemon.measure();
-  parts.worker.measure();
+  for (const process of processesOf(parts.machines)) process.measure();
   reader.look();
 }
 
@@ -122,8 +129,19 @@ async function perform(
     lane("ledger's disk", parts["ledger's disk"], lanes["ledger's disk"]),
     lane('postgres', parts.postgres, lanes.postgres),
     ...(parts.redis ? [lane('redis', parts.redis, lanes.redis)] : []),
-    lane('daemon', parts.daemon, lanes.daemon),
-    lane('worker', parts.worker, lanes.worker),
+    ...(parts["ledger's server"]
+      ? [lane("ledger's server", parts["ledger's server"], lanes["ledger's server"])]
+      : []),
+    ...plan.machines.flatMap((planned, index) => {
+      const machine = parts.machines[index];
+      if (!machine) return [];
+      const name = (kind: string) => partName(kind, index + 1);
+      return [
+        lane(name('daemon'), machine.daemon, planned.daemon),
+        lane(name('worker'), machine.worker, planned.worker),
+        ...(machine.line ? [lane(name("ledger's line"), machine.line, planned.line)] : []),
+      ];
+    }),
     lane('operator', parts.operator, lanes.operator),
     lane('configuration', parts.configuration, lanes.configuration),
   ]);

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DESTINATIONS } from '../support/destinations/destinations.ts';
@@ -13,27 +13,35 @@ import { Crms, patient } from './crms/crms.ts';
 import { EagerReader } from './eager-reader.ts';
 import { FIRST_FORMS } from './lanes/configuration.ts';
 import { healRedis } from './lanes/redis.ts';
+import { ledgerInFile } from './ledgers/ledger-in-file.ts';
+import { LedgerOnServer } from './ledgers/ledger-on-server.ts';
+import type { RunLedger } from './ledgers/run-ledger.ts';
+import { allReady, type Machine, prepareMachine, processesOf, writePlaces } from './machine.ts';
 import { InForce } from './mappings/in-force.ts';
-import { readLedger } from './mappings/ledger-record.ts';
 import { keepHistory } from './mappings/table-history.ts';
 import { Operator } from './operator.ts';
 import type { Parts } from './parts.ts';
-import { type Plan, type SPLIT, WEBHOOK_TIMEOUT_MS } from './plan.ts';
-import { Process, type ProcessOptions } from './process.ts';
+import { type Plan, type Setting, type SPLIT, WEBHOOK_TIMEOUT_MS } from './plan.ts';
 import { type Repeats, repeatsIn, type Troubles } from './repeats.ts';
 import { WatchedDisk } from './watched-disk.ts';
 import { WatchedReceiver } from './watched-receiver.ts';
 import { WatchedStorage } from './watched-storage.ts';
+import type { WatchedWire } from './watched-wire.ts';
 
 /** Leads whose text can be recognised wherever it leaks; they exist from the start and are delivered like any other. */
 export const CANARY_IDS = [9_000_001, 9_000_002, 9_000_003];
 export const CANARIES = CANARY_IDS.map(canaryLead);
+
+/** The exit code of a leadsync whose ledger another one holds, and how long one holds it that could not give it up, in ms. */
+const IN_USE = 75;
+const LOCK_MS = 30_000;
 
 /** Everything that a run needs: separate and started. */
 export interface World {
   readonly folder: string;
   readonly scene: Scene;
   readonly parts: Parts;
+  readonly ledger: RunLedger;
   /** Which mappings may have been in force when. */
   readonly inForce: InForce;
   /** The reader of the CSV files. */
@@ -41,7 +49,7 @@ export interface World {
   /** Ends every trouble: all parts except leadsync work again, and no more leads arrive. */
   heal(): Promise<void>;
   /** Returns what the webhook received more than once. */
-  repeats(): Repeats;
+  repeats(): Promise<Repeats>;
   /** Returns what leadsync, its commands and its logs did wrong. */
   faults(): string[];
   /** Stops everything, and removes the folder unless `keep` is set. */
@@ -52,6 +60,7 @@ export interface World {
 export async function openWorld(
   plan: Plan,
   carrier: CarrierName,
+  setting: Setting,
   say: (part: string, text: string) => void,
 ): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), 'leadsync-chaos-'));
@@ -62,6 +71,7 @@ export async function openWorld(
   };
   try {
     const [redis, server] = await startServers(carrier, closes);
+    const [ledgerServer, lines] = await startLedgerServer(setting, closes);
     const disks = {
       // A sink with batches of one lead writes a file of at least 4 KiB for each of them.
       drop: new SmallDisk(join(folder, 'drop'), 256),
@@ -87,7 +97,11 @@ export async function openWorld(
       drops: { bucket: { options: ofBucket, files: () => bucket.files() } },
       databaseUrl: server.url,
       ...(redis ? { redisUrl: redis.url } : {}),
-      config: { stop: { grace: '4s' }, watch: true },
+      config: {
+        stop: { grace: '4s' },
+        watch: true,
+        ...(ledgerServer && lines[0] ? { ledger: ledgerServer.section(lines[0]) } : {}),
+      },
       source: { timeout: '3s', deadline: '10s' },
     });
     closes.push(() => scene.close());
@@ -95,17 +109,26 @@ export async function openWorld(
     await keepHistory(scene);
     const inForce = new InForce();
     inForce.written(FIRST_FORMS);
-    const configuration = new Configuration(scene.configFile, scene.adminUrl, inForce);
+    const places = await writePlaces(scene, folder, ledgerServer, lines);
+    const configuration = new Configuration(places, inForce);
     closes.push(() => configuration.close());
     await crms.setUp(scene, configuration);
     await destination.setUp?.(scene);
-    const excuse = (sinceMs: number) =>
-      disks.data.wasFull(sinceMs) ? "the ledger's disk was full" : undefined;
-    const [daemon, worker] = processes(plan, scene, folder, { say, excuse });
-    closes.push(
-      () => daemon.end('SIGKILL'),
-      () => worker.end('SIGKILL'),
-    );
+    const excuse = (startedMs: number, code?: number | null) => {
+      const sinceMs = code === IN_USE ? startedMs - LOCK_MS : startedMs;
+      if (disks.data.wasFull(sinceMs)) return "the ledger's disk was full";
+      const isAway = [ledgerServer, ...lines].some((one) => one?.trouble.hasAnySince(sinceMs));
+      return isAway ? "the ledger's server could not be reached" : undefined;
+    };
+    const logFolder = join(folder, 'logs');
+    mkdirSync(logFolder);
+    const machines = places.map((place, index) => {
+      const planned = plan.machines[index];
+      if (planned === undefined) throw new RangeError(`there is no plan for machine ${index + 1}`);
+      return prepareMachine(place, index + 1, planned, lines[index], { say, excuse, logFolder });
+    });
+    const processes = processesOf(machines);
+    for (const one of processes) closes.push(() => one.end('SIGKILL'));
     const operator = new Operator(scene, excuse);
     const watched = (sink: (typeof SPLIT)[number]) =>
       new WatchedReceiver(scene.receivers[sink] ?? scene.receiver);
@@ -121,29 +144,27 @@ export async function openWorld(
       "ledger's disk": disks.data,
       postgres: { server, query: scene.query, schema: scene.schema },
       redis,
-      daemon,
-      worker,
+      "ledger's server": ledgerServer,
+      machines,
       operator,
       configuration,
     };
-    daemon.start();
-    await until('there is a ledger', () => existsSync(join(scene.dataDir, 'ledger.db')), 20_000);
-    if (carrier === 'bullmq') worker.start();
-    // A failpoint may end it before it is ready; then it is started again.
-    await until('leadsync is ready', async () => (await fetch(`${scene.adminUrl}/readyz`)).ok, 60_000);
+    const ledger = ledgerServer ?? ledgerInFile(scene.dataDir);
+    await startAll(machines, ledger, carrier);
     return {
       folder,
       scene,
       parts,
+      ledger,
       inForce,
       reader: new EagerReader(scene.drop),
       heal: () => heal(parts),
-      repeats: () => {
-        const { unanswered, lostMs } = readLedger(scene.dataDir);
+      repeats: async () => {
+        const { unanswered, lostMs } = await ledger.read();
         const troubles = { ...troublesOf(parts), unanswered, lostMs };
         return repeatsIn(parts.receiver.requests, troubles, WEBHOOK_TIMEOUT_MS);
       },
-      faults: () => [daemon, worker, operator].flatMap((part) => part.faults),
+      faults: () => [...processes, operator].flatMap((part) => part.faults),
       close: closeAll,
     };
   } catch (error) {
@@ -163,33 +184,45 @@ async function startServers(
   return [redis, server];
 }
 
-function processes(
-  plan: Plan,
-  scene: Scene,
-  folder: string,
-  { say, excuse }: { say: (part: string, text: string) => void; excuse: ProcessOptions['excuse'] },
-): [Process, Process] {
-  const logFolder = join(folder, 'logs');
-  mkdirSync(logFolder);
-  const make = (name: 'daemon' | 'worker', args: ProcessOptions['args']) =>
-    new Process({ name, args, starts: plan.starts[name], logFolder, say: (text) => say(name, text), excuse });
-  const config = ['-c', scene.configFile];
-  return [
-    make('daemon', ({ deliver }) => ['run', ...(deliver ? [] : ['--no-deliver']), ...config]),
-    make('worker', () => ['worker', ...config]),
-  ];
+/** Starts the server of the ledger, if there is one, and opens the line of each machine to it. */
+async function startLedgerServer(
+  { ledger, machines }: Setting,
+  closes: (() => unknown)[],
+): Promise<[LedgerOnServer | undefined, WatchedWire[]]> {
+  if (ledger === 'sqlite') return [undefined, []];
+  const server = await LedgerOnServer.start();
+  closes.push(() => server.close());
+  const lines = await Promise.all(Array.from({ length: machines }, () => server.openLine()));
+  for (const line of lines) closes.push(() => line.close());
+  return [server, lines];
+}
+
+/** Starts the processes of all machines: those that need a ledger once the first daemon has created it. */
+async function startAll(
+  machines: readonly Machine[],
+  ledger: RunLedger,
+  carrier: CarrierName,
+): Promise<void> {
+  const [first, ...others] = machines;
+  first?.daemon.start();
+  await until('there is a ledger', () => ledger.exists(), 20_000);
+  for (const { daemon } of others) daemon.start();
+  if (carrier === 'bullmq') for (const { worker } of machines) worker.start();
+  await allReady(machines, 60_000);
 }
 
 /** Returns what was done to leadsync so far that can lead to a repeat. */
 export function troublesOf({
-  daemon,
-  worker,
+  machines,
   "ledger's disk": disk,
+  "ledger's server": server,
 }: Parts): Omit<Troubles, 'unanswered' | 'lostMs'> {
+  const processes = processesOf(machines);
+  const lines = machines.flatMap(({ line }) => (line ? line.trouble.all : []));
   return {
-    ends: [...daemon.ends, ...worker.ends],
-    frozen: [...daemon.frozen, ...worker.frozen],
-    full: disk.fullSpells,
+    ends: processes.flatMap(({ ends }) => ends),
+    frozen: processes.flatMap(({ frozen }) => frozen),
+    unwritable: server ? [...server.trouble.all, ...lines] : disk.full.all,
   };
 }
 
@@ -208,6 +241,7 @@ async function heal(parts: Parts): Promise<void> {
   server.thaw();
   if (server.process.exitCode !== null || server.process.signalCode !== null) await server.restart();
   if (parts.redis) await healRedis(parts.redis);
-  parts.daemon.thaw();
-  parts.worker.thaw();
+  await parts["ledger's server"]?.heal();
+  for (const { line } of parts.machines) line?.heal();
+  for (const process of processesOf(parts.machines)) process.thaw();
 }

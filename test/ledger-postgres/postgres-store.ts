@@ -9,6 +9,7 @@ import { HOUR, type OpenLedger } from '../ledger/ledger-under-test.ts';
 import { requireDatabaseUrl, uniqueName } from '../support/servers/services.ts';
 import type { HeldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
+import { CONTRADICTIONS } from './contradictions.ts';
 
 const admin = new pg.Pool({ connectionString: requireDatabaseUrl(), max: 2, allowExitOnIdle: true });
 
@@ -157,21 +158,6 @@ export async function endedOrWaits(store: PostgresStore, call: Promise<unknown>)
   void call.then(end, end);
   await until('the call has ended or waits', async () => ended || (await store.isWaiting()));
 }
-
-/** The invariants between tables, of which each SELECT finds the rows that violate one. */
-const CONTRADICTIONS = `
-  SELECT 'batched' AS rule FROM _deliveries d LEFT JOIN _batches b ON b.batch_no = d.batch_no
-    WHERE d.batch_no IS NOT NULL AND (b.batch_no IS NULL OR d.state <> 'pending')
-  UNION ALL SELECT 'empty batch' FROM _batches b WHERE NOT EXISTS (SELECT 1 FROM _deliveries d WHERE d.batch_no = b.batch_no)
-  UNION ALL SELECT 'current version' FROM _versions v LEFT JOIN _leads l ON l.source = v.source AND l.id = v.id
-    WHERE l.id IS NULL OR v.version > l.version OR (v.version = l.version AND v.version_no <> l.version_no)
-  UNION ALL SELECT 'counts' FROM (
-      SELECT sink_no, pending, delivered, dead, skipped FROM _sink_counts
-      UNION ALL SELECT sink_no, pending, delivered, dead, skipped FROM _count_changes
-      UNION ALL SELECT sink_no, -(state = 'pending')::int, -(state = 'delivered')::int, -(state = 'dead')::int, -(state = 'skipped')::int FROM _deliveries) n
-    GROUP BY sink_no HAVING sum(pending) <> 0 OR sum(delivered) <> 0 OR sum(dead) <> 0 OR sum(skipped) <> 0
-  UNION ALL SELECT 'leads' FROM _sources o WHERE leads <> (SELECT count(*) FROM _leads l WHERE l.source = o.source)
-    OR current <> (SELECT count(*) FROM _leads l WHERE l.source = o.source AND l.last_listed_at IS NULL)`;
 
 /**
  * Opens ledgers in one schema of the shared PostgreSQL, which is dropped with the running test. `aheadMs` is as in `PostgresStore`. The clocks

@@ -35,7 +35,7 @@ const SHORT: Range = [50, 1_500];
 /** Longer than the lock of a job. */
 const BEYOND_LOCK: Range = [6_500, 11_000];
 /** Longer than an attempt may take, so that another process gets its batch. */
-const BEYOND_LEASE: Range = [23_000, 27_000];
+export const BEYOND_LEASE: Range = [23_000, 27_000];
 
 /** How long the daemon is in trouble, and how long a worker, which others can replace. */
 export const DAEMON_TROUBLES = [SHORT, SHORT, SHORT, SHORT, BEYOND_LOCK];

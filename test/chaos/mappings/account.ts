@@ -1,6 +1,7 @@
+import type { LedgerRecord } from '../ledgers/ledger-record.ts';
+import { processesOf } from '../machine.ts';
 import type { World } from '../world.ts';
 import { type Arrival, arrivedByWebhook, arrivedInFiles, arrivedInTable, filesIn } from './arrival.ts';
-import type { LedgerRecord } from './ledger-record.ts';
 import { readHistory } from './table-history.ts';
 import { type Known, wrongMappings } from './wrong-mappings.ts';
 import { leftOutLate, wronglyLeftOut } from './wrong-split.ts';
@@ -8,7 +9,7 @@ import { leftOutLate, wronglyLeftOut } from './wrong-split.ts';
 /** Returns what the sinks of a stopped leadsync hold in another form, or lack, than their mappings say. */
 export async function wrongForms(world: World, { boundMs, slow, leftOut }: LedgerRecord): Promise<string[]> {
   const { inForce, parts } = world;
-  const frozen = [...parts.daemon.frozen, ...parts.worker.frozen];
+  const frozen = processesOf(parts.machines).flatMap((process) => process.frozen);
   const known: Known = { inForce, boundMs, slow, frozen, textsOf: textsIn(world) };
   const arrivals = await arrivalsIn(world);
   return [

@@ -1,9 +1,9 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { underEachId } from '../ledgers/ledger-record.ts';
 import type { WatchedRequest } from '../watched-receiver.ts';
 import { type Arrival, arrivedByWebhook } from './arrival.ts';
 import { type Form, valuesOf } from './form.ts';
 import { InForce } from './in-force.ts';
-import { underEachId } from './ledger-record.ts';
 import { type Known, wrongMappings } from './wrong-mappings.ts';
 import { leftOutLate, wronglyLeftOut } from './wrong-split.ts';
 

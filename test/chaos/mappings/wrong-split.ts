@@ -1,6 +1,6 @@
+import type { LeftOutRecord } from '../ledgers/ledger-record.ts';
 import type { Arrival } from './arrival.ts';
 import { takes } from './form.ts';
-import type { LeftOutRecord } from './ledger-record.ts';
 import { beganSince, type Known } from './wrong-mappings.ts';
 
 /** Returns the deliveries that were left out after a request with their id had arrived: a mapping must not take them back. */
