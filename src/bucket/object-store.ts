@@ -23,7 +23,7 @@ const UNKNOWN_CONDITION: ReadonlySet<string> = new Set([
   'InvalidRequest',
 ]);
 
-/** How an object is sent. */
+/** Conditions of one upload: when to stop it, and what to confirm before each of its requests. */
 export interface Sending {
   readonly signal: AbortSignal;
   /** Called immediately before each request that may store the object. If it throws, leadsync does not send the request. */

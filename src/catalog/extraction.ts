@@ -113,7 +113,10 @@ const extractions: Readonly<Record<string, Extraction>> = {
   },
 };
 
-/** Returns the SQL condition for rows that were added or changed since then; undefined if every export has the whole relation. */
+/**
+ * Returns the SQL condition for the rows that were added or changed at or after the parameter `:since`; undefined if every export has the whole
+ * relation.
+ */
 export function sinceOn(engine: Engine, { since }: Extraction): string | undefined {
   return typeof since === 'object' ? since[engine] : since;
 }

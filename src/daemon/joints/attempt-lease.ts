@@ -7,7 +7,7 @@ import { LeaseOver } from '../../sinks/sink-unavailable.ts';
  */
 const MARGIN_MS = 5_000;
 
-/** The lease of one attempt, as its process knows it without asking the ledger, whose clock may be another one. */
+/** The lease of one attempt, by the clock of this process. Needs no answer from the ledger, which may use another clock. */
 export class AttemptLease {
   readonly #sinceLease: Stopwatch;
   readonly #forMs: number;

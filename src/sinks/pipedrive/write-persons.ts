@@ -22,7 +22,7 @@ const NO_PERSON =
 const GONE =
   'The person was deleted or merged in Pipedrive during this attempt. leadsync looks for the person again.';
 
-/** What a writer works with. */
+/** The parts that write the persons and enquiries of one batch. */
 export interface WritingTools {
   readonly api: PipedriveApi;
   readonly fields: AccountFields;
