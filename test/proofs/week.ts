@@ -111,16 +111,12 @@ async function observe(daemon: Daemon, stub: Stub, opened: Opened): Promise<read
   const startedMs = performance.now();
   const day = () => ((performance.now() - startedMs) * options.speed) / DAY_MS;
   let told = 0;
+  let unanswered = 0;
   for (let look = 0; day() < options.days && !opened.stopped; look += 1) {
     if (daemon.process.exitCode !== null) throw new ToolFailure(`leadsync has ended.\n${daemon.stderr}`);
-    const answer = await fetch(`${daemon.adminUrl}${PAGES[look % PAGES.length]}`, {
-      headers: { authorization: `Bearer ${TOKEN}` },
-    });
-    // 503: a query had no time to end at this speed.
-    if (!answer.ok && answer.status !== 503)
-      throw new ToolFailure(`${answer.url} answered ${answer.status}.`);
-    const text = await answer.text();
-    heapMb = Number(/^nodejs_heap_size_used_bytes (\S+)$/m.exec(text)?.[1] ?? heapMb * MB) / MB;
+    const text = await textOf(`${daemon.adminUrl}${PAGES[look % PAGES.length]}`);
+    if (text === undefined) unanswered += 1;
+    else heapMb = Number(/^nodejs_heap_size_used_bytes (\S+)$/m.exec(text)?.[1] ?? heapMb * MB) / MB;
     const sample = { day: day(), mb: residentMb(daemon.process.pid) };
     samples.push(sample);
     if (sample.day >= told) {
@@ -133,7 +129,24 @@ async function observe(daemon: Daemon, stub: Stub, opened: Opened): Promise<read
     for (; stub.shown > options.leads; oldest += 1) stub.removeLead(oldest);
     await sleep(LOOK_EVERY_MS / options.speed);
   }
+  say(`${unanswered} of ${samples.length} requests of pages and metrics got no answer in time`);
   return samples.filter((sample) => sample.day >= 1);
+}
+
+/**
+ * Returns what leadsync answers; undefined if there was no time for that at this speed: a query or a request timed out, or the server closed the
+ * connection as idle. @throws ToolFailure if it answers with any other error
+ */
+async function textOf(url: string): Promise<string | undefined> {
+  try {
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${TOKEN}` } });
+    if (answer.ok) return await answer.text();
+    if (answer.status !== 503) throw new ToolFailure(`${url} answered ${answer.status}.`);
+    await answer.body?.cancel();
+  } catch (error) {
+    if (error instanceof ToolFailure) throw error;
+  }
+  return undefined;
 }
 
 /** Returns the resident memory of a process, in MB. */
