@@ -1,7 +1,6 @@
 import { type Config, filesOf } from '../../config/contract/config.ts';
 import { Daemon } from '../../daemon/daemon.ts';
 import type { PollFailure } from '../../daemon/joints/poll.ts';
-import type { DaemonFailure } from '../../daemon/watching/ledger-lost.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { listenForCrash } from '../../platform/process/crash.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
@@ -73,7 +72,7 @@ async function pollAndDeliver(config: Config, progress: Progress, signal: AbortS
   // Ignores errors: the number is only for display, and the next operation that fails reports why.
   const look = () => void daemon.pending().then(progress.pending, () => undefined);
   const looking = setInterval(look, SHOW_PENDING_MS);
-  let failure: DaemonFailure | undefined;
+  let failure: Awaited<Daemon['failed']> | undefined;
   const failed = new AbortController();
   void daemon.failed.then((found) => {
     failure = found;
