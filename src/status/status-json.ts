@@ -170,11 +170,14 @@ function quotaJson(quota: Quota | undefined) {
     : null;
 }
 
-/** Returns the speeds of the sinks in the order of `sinks`, those of removed sinks last. */
+/** Returns the speeds of the sinks in the order of `sinks`, those of removed sinks last. Omits a removed sink without a measured lead. */
 export function speedsJson(speeds: readonly Speed[], sinks: readonly Pick<SinkView, 'name'>[]) {
   const names = sinks.map(({ name }) => name);
   const place = ({ sink }: Speed) => (names.includes(sink) ? names.indexOf(sink) : names.length);
-  return speeds.toSorted((one, other) => place(one) - place(other)).map(speedJson);
+  return speeds
+    .filter(({ sink, leads }) => leads > 0 || names.includes(sink))
+    .toSorted((one, other) => place(one) - place(other))
+    .map(speedJson);
 }
 
 /** Returns the speed of a sink in seconds, or nulls if there is no lead to measure. */

@@ -138,14 +138,14 @@ test('a problem links to its section of the runbook if the address of the pages 
   expect(linkOf(undefined)).toEqual([null]);
 });
 
-test('the speeds are in the order of the configuration, those of removed sinks last', () => {
+test('the speeds are in the order of the configuration, those of removed sinks with measured leads last', () => {
   const speed = (sink: string) => ({
     sink,
-    leads: 0,
+    leads: sink === 'old' ? 3 : 0,
     seenToDelivered: undefined,
     createdToDelivered: undefined,
   });
   const sinks = [{ name: 'warehouse' }, { name: 'crm' }, { name: 'drop' }];
-  const speeds = speedsJson(['crm', 'drop', 'old', 'warehouse'].map(speed), sinks);
+  const speeds = speedsJson(['crm', 'drop', 'trial', 'old', 'warehouse'].map(speed), sinks);
   expect(speeds.map(({ sink }) => sink)).toEqual(['warehouse', 'crm', 'drop', 'old']);
 });

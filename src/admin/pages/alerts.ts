@@ -43,7 +43,7 @@ function alertTable(alerts: readonly Alert[], now: Date): VNode {
         of: ({ condition, runbook }) =>
           html`<a href=${runbookAddress(runbook)} title="See runbook">${condition.replaceAll('_', ' ')}</a>`,
       },
-      { label: 'About', of: ({ about }) => html`<bdi>${about ?? 'leadsync'}</bdi>`, text: true },
+      { label: 'About', of: ({ about }) => html`<bdi>${about ?? 'leadsync'}</bdi>` },
       { label: 'Message', of: ({ message }) => html`<bdi>${formattedText(message)}</bdi>`, text: true },
       { label: 'Since', of: ({ since }) => ago(since, now), number: true },
       { label: 'Last notice', of: (alert) => lastNotice(alert, now), number: true },

@@ -9,6 +9,8 @@ test.each<[string, AuditRow['details'], string]>([
   ['reveal', { source: 'main', lead: '42', as: 'previews' }, 'lead 42 of main, as each sink gets it'],
   ['reveal', { as: 'tail' }, 'in tail'],
   ['find', { source: 'main' }, 'source main'],
+  ['retry', {}, 'all deliveries that can be retried'],
+  ['discard', { note: 'rung' }, 'all dead deliveries, note: rung'],
   ['retry', { ids: 3 }, '3 selected deliveries'],
   ['retry', { sink: 'crm', states: 'dead, pending' }, 'dead and pending deliveries, sink crm'],
   ['discard', { sink: 'crm', state: 'dead', note: 'rung' }, 'dead deliveries, sink crm, note: rung'],

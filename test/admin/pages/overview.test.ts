@@ -91,7 +91,8 @@ test('the page of a sink names the problem of that sink first', async () => {
 });
 
 test.each([
-  ['sink=crm&reason=422', 'Filter: Sink crm, Reason or HTTP status 422.'],
+  ['sink=crm&reason=422', 'Filter: Sink crm, Reason or HTTP status 422. '],
+  ['reason=HTTP+422%29.', 'Filter: Reason or HTTP status HTTP 422). '],
   ['', 'No filter is set: this applies to every sink and source.'],
 ])('the question about all deliveries of the filter "%s" names it', async (filter, text) => {
   for (const action of ['retry', 'discard']) {
@@ -230,11 +231,23 @@ test('the sinks come before the speed to lead, and each tile names its period', 
   expect(text).toContain('Delivered, total');
 });
 
+test.each([
+  ['moving house', ': moving house. Its leads wait until you resume it.'],
+  ['It moves.', ': It moves. Its leads wait until you resume it.'],
+  [null, '. Its leads wait until you resume it.'],
+])('the sentence after the reason of a pause (%s) begins after a full stop', async (reason, text) => {
+  const { operations } = pages;
+  operations.sinkRows = operations.sinkRows
+    .filter(({ sink }) => sink === 'crm')
+    .map((sink) => ({ ...sink, state: 'paused', reason, since: '2026-11-21T14:30:00Z' }));
+  expect(await linked('/sinks')).toContain(`Paused since 21 Nov 2026, 14:30:00 UTC ${text}`);
+});
+
 test('the card of a sink says where the sink delivers, and how well it has done so in the last hour', async () => {
   const [sink] = pages.operations.sinkRows;
   pages.operations.sinkRows = sink ? [sink] : [];
   expect(await linked('/sinks')).toMatch(
-    /crm.example.com\/ ?\[secret\].*Success rate, last hour [\d.]+%.*Batch duration, p50 \d+ ms/,
+    /crm.example.com\/ ?\[secret\].*Success, 1 h [\d.]+%.*Batch duration, p50 \d+ ms/,
   );
 });
 

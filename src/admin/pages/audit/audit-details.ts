@@ -40,10 +40,17 @@ const FORMS: Readonly<Record<string, string>> = {
   expression: 'as the value of an expression',
 };
 
+/** What an action applies to whose line names no filter. */
+const WITHOUT_FILTER: Readonly<Record<string, string>> = {
+  retry: 'all deliveries that can be retried',
+  discard: 'all dead deliveries',
+};
+
 /** Returns the details of an action in words. Details for which there are no words appear with their names. */
 export function detailsInWords({ what, details: all }: AuditRow): Content {
   const { role: _, ...details } = all;
-  const said: Content[] = [];
+  const isFiltered = Object.keys(details).some((name) => name !== 'note');
+  const said: Content[] = isFiltered ? [] : [WITHOUT_FILTER[what]].filter((phrase) => phrase !== undefined);
   for (const { says, of } of PHRASES) {
     if (details[says[0]] === undefined) continue;
     said.push(of(details, what));

@@ -1,3 +1,4 @@
+import { sentence } from '../../../platform/text/human-readable.ts';
 import { SelectedState } from '../../contract/deliveries.ts';
 import type { Overview } from '../../contract/overview.ts';
 import { type Field, filterText, type ParsedFilter, sourceField } from '../lists/filters.ts';
@@ -48,5 +49,7 @@ export function reasonFilter(of: {
 /** Describes the deliveries to which an action on everything in a filter applies, because a dialog may cover the filter. */
 export function scopeText(fields: readonly Field[], filtered: Pick<ParsedFilter<unknown>, 'input'>): string {
   const text = filterText(fields, filtered);
-  return text === '' ? 'No filter is set: this applies to every sink and source. ' : `Filter: ${text}. `;
+  return text === ''
+    ? 'No filter is set: this applies to every sink and source. '
+    : `Filter: ${sentence(text)} `;
 }

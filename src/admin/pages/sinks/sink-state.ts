@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
-import { countOf, printCount, printShare } from '../../../platform/text/human-readable.ts';
+import { countOf, printCount, printShare, sentence } from '../../../platform/text/human-readable.ts';
 import type { Overview, SinkOverview } from '../../contract/overview.ts';
 import { may } from '../../contract/rights.ts';
 import { replayAddress, runbookAddress, sinkAction } from '../parts/addresses.ts';
@@ -51,7 +51,7 @@ export function stateExplanation(
   rewriteCommands: Site['rewriteCommands'],
 ): Content {
   const when = since && html` since ${moment(since)}`;
-  const why = reason && html`: <bdi>${formattedText(rewriteCommands(reason))}</bdi>`;
+  const why = reason ? html`: <bdi>${formattedText(sentence(rewriteCommands(reason)))}</bdi>` : '.';
   switch (state) {
     case 'healthy':
       return null;

@@ -60,7 +60,7 @@ function card(sink: SinkOverview, { now, row, problems, rewriteCommands }: CardP
       ${fact('Delivered', linked(sink, 'delivered'))}
       ${fact('Skipped', linked(sink, 'skipped'))}
       ${fact('Oldest owed', ago(sink.oldest_owed_at, now, '–'))}
-      ${row && fact('Success rate, last hour', rateOf(row.attempts_last_hour))}
+      ${row && fact('Success, 1 h', rateOf(row.attempts_last_hour))}
       ${row && fact('Batch duration, p50', durationOf(row.attempts_last_hour))}
       ${fact('Last delivered', ago(sink.last_delivered_at, now))}
       ${sink.left_out_since_delivered > 0 && fact('Left out since then', printCount(sink.left_out_since_delivered))}
