@@ -9,7 +9,7 @@ import { exportOnSchedule, reportExports } from '../operations/scheduled-exports
 import { Closers } from '../platform/process/closers.ts';
 import { processMemory } from '../platform/process/memory.ts';
 import { version } from '../platform/process/version.ts';
-import type { PollFailure } from './joints/poll.ts';
+import type { PolledOnce } from './joints/poll.ts';
 import { type Loop, Loops } from './joints/restarting-loops.ts';
 import { compose, type DaemonOptions, enabledSinks, type Parts } from './start/compose.ts';
 import { Reloader, type ReloadResult, type ReloadTrigger } from './units/reloader.ts';
@@ -33,6 +33,10 @@ const CARRIER_PATIENCE_MS = 10_000;
 const EXPORT_NICENESS = 5;
 /** Maximum time for closing everything after the grace period for attempts, in ms. */
 const CLOSING_MS = 3_000;
+
+/** Why a process is not ready that the others may take for dead. */
+const UNSEEN =
+  'The ledger has not recorded for several seconds that this process is alive. It neither polls nor delivers until the ledger does.';
 
 /** A running leadsync. Starts its parts in order and stops them in reverse order. */
 export class Daemon {
@@ -111,6 +115,7 @@ export class Daemon {
       if (leads > 0) this.#emit({ type: 'erased-again', leads });
     }
     await this.#installation.start();
+    this.#listenToOthers();
     this.#started.resolve();
     void ledgerTakenOver(this.#parts).then((failure) => this.#failed.resolve(failure));
     if (role.kind !== 'worker') this.#startWatching();
@@ -131,6 +136,30 @@ export class Daemon {
         signal,
       ),
     );
+  }
+
+  /** Does what other processes of the ledger tell, and shows them the sinks again after they may have taken this one for dead. */
+  #listenToOthers(): void {
+    const { shared } = this.#parts;
+    shared?.machines.onMessage((message) => {
+      if (message.kind === 'poll') this.#installation.pollIfHeld(message.source);
+      if (message.kind !== 'export' || !shared.duties.holds('exports')) return;
+      if (filesOf(this.config).some(({ name }) => name === message.name))
+        this.#exportsUnderway.add(message.name);
+    });
+    shared?.duties.life.onRevival(() => {
+      if (!this.#loops.signal.aborted) void this.#declareAgain();
+    });
+  }
+
+  async #declareAgain(): Promise<void> {
+    try {
+      await this.#installation.declare();
+    } catch (error) {
+      if (!(error instanceof LedgerError)) throw error;
+      const { message: reason, hint } = error;
+      this.#emit({ type: 'ledger-failed', operation: 'declaring the sinks', reason, hint });
+    }
   }
 
   /** The configuration in force. */
@@ -162,11 +191,14 @@ export class Daemon {
 
   async #unready(): Promise<readonly string[]> {
     if (this.#loops.signal.aborted) return ['leadsync is stopping'];
-    const { ledger, carrier } = this.#parts;
+    const { ledger, carrier, shared } = this.#parts;
     const failing = (await unreadable(ledger)) ?? ledger.failing();
-    return [failing && `${failing.message} ${failing.hint}`, carrier.unready()].filter(
-      (reason) => reason !== undefined,
-    );
+    const isUnseen = shared?.duties.life.isAlive() === false;
+    return [
+      failing && `${failing.message} ${failing.hint}`,
+      isUnseen ? UNSEEN : undefined,
+      carrier.unready(),
+    ].filter((reason) => reason !== undefined);
   }
 
   #startWatching(): void {
@@ -218,8 +250,8 @@ export class Daemon {
     return this.#parts.telemetry.emit;
   }
 
-  /** Polls all sources once, concurrently. Returns the failures. */
-  pollOnce(signal: AbortSignal): Promise<readonly PollFailure[]> {
+  /** Polls all sources once, concurrently, except those that other processes poll. */
+  pollOnce(signal: AbortSignal): Promise<readonly PolledOnce[]> {
     return this.#installation.pollOnce(signal);
   }
 

@@ -24,8 +24,8 @@ import type { ServerClock } from './delivering/server-clock.ts';
 import { keysOf, nextKeys, removeKeys, storeKeys } from './privacy/client-keys.ts';
 import { findOld, removeOld } from './privacy/retaining.ts';
 
-/** Returns the methods of `LedgerControl` that a ledger in PostgreSQL has. */
-export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
+/** Returns the methods of `LedgerControl` that a ledger in PostgreSQL has, for the process that is called `holder`. */
+export function controlOf(access: PostgresAccess, serverClock: ServerClock, holder: string) {
   const finishReplay = async (replay: number): Promise<number> => {
     for (;;) {
       const { owed, done } = await access.owe((tx) => step(tx, replay));
@@ -79,8 +79,8 @@ export function controlOf(access: PostgresAccess, serverClock: ServerClock) {
   };
 
   return {
-    declareSinks: (sinks) => access.owe((tx) => declareSinks(tx, sinks)),
-    declareSources: (sources) => access.write((tx) => declareSources(tx, sources)),
+    declareSinks: (sinks) => access.owe((tx) => declareSinks(tx, sinks, holder)),
+    declareSources: (sources) => access.write((tx) => declareSources(tx, sources, holder)),
     lastDeclaration: () => access.ask(lastDeclaration),
     backfill: (sink) => access.owe((tx) => backfill(tx, sink)),
     pause: (sink, reason) => access.write((tx) => pause(tx, sink, reason)),

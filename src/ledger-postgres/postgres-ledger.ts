@@ -2,7 +2,7 @@ import type { BatchRef } from '../leads/delivery.ts';
 import type { Judge } from '../leads/judgement.ts';
 import type { ClaimResult } from '../ledger/contract/claim.ts';
 import type { Ledger } from '../ledger/contract/ledger.ts';
-import type { Machines } from '../ledger/contract/machines.ts';
+import type { SharedLedger } from '../ledger/contract/machines.ts';
 import { BegunAttempts } from '../ledger/delivering/begun-attempts.ts';
 import { beginBlock, beginKnown } from '../ledger/recording/begin-blocks.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
@@ -55,14 +55,8 @@ export interface PostgresLedgerOptions extends PostgresPlace {
 /** The holder of the leases of a process that attempts nothing. */
 const NOBODY = 'nobody';
 
-/** A ledger on which processes of several machines may work. */
-export interface PostgresLedger extends Ledger {
-  /** Returns the processes of this ledger and their duties, for this process. `leaseMs` must be the same in all of them. */
-  machines(leaseMs: number): Machines;
-}
-
 /** Opens the ledger in a schema of a PostgreSQL database. @throws LedgerError */
-export async function openPostgresLedger(options: PostgresLedgerOptions): Promise<PostgresLedger> {
+export async function openPostgresLedger(options: PostgresLedgerOptions): Promise<SharedLedger> {
   const access = await PostgresAccess.open(options);
   try {
     const { create, schema, isDead = async () => false } = options;
@@ -83,17 +77,17 @@ function compose(
   notices: Notices,
   options: PostgresLedgerOptions,
   id: string,
-): PostgresLedger {
+): SharedLedger {
   const serverClock = new ServerClock(access, options.clock);
   const delivering = deliveringOf(access, serverClock, options);
   return {
     ...upkeepOf(access, { notices, serverClock }, id),
     ...pollingOf(access, serverClock),
     ...delivering,
-    ...controlOf(access, serverClock),
+    ...controlOf(access, serverClock, options.holder ?? NOBODY),
     ...personsOf(access),
     ...queriesOf(access),
-    machines: (leaseMs) => new PostgresMachines(access, options.holder ?? NOBODY, leaseMs),
+    machines: (leaseMs) => new PostgresMachines(access, notices, options.holder ?? NOBODY, leaseMs),
     close: async () => {
       await delivering.close();
       await notices.close();

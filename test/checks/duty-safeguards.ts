@@ -1,6 +1,7 @@
 import type { Safeguard } from './safeguard.ts';
 
 const simulation = ['test/simulation/machines/machines.test.ts'];
+const severalMachines = ['test/ledger-postgres/several-machines.test.ts'];
 const overPostgres = ['test/ledger-postgres/machines.test.ts'];
 
 /** What it rests on that one process at a time does the work of a duty. */
@@ -44,5 +45,69 @@ export const dutySafeguards: readonly Safeguard[] = [
     text: 'if (duty !== undefined) await requireDuty(tx, source, duty);',
     instead: '',
     tests: overPostgres,
+  },
+  {
+    name: 'an attempt sends only while other processes can see that its process is alive',
+    without: 'a process that stood still sends leads that another one has begun to send',
+    file: 'src/daemon/joints/attempt-lease.ts',
+    text: ' && this.#isAliveSince(this.#sinceLease)',
+    instead: '',
+    tests: ['test/daemon/joints/attempt-lease.test.ts'],
+  },
+  {
+    name: 'a beat does not bring back the leases from before a silence',
+    without: 'a process that stood still sends leads that another one has begun to send',
+    file: 'src/daemon/joints/signs-of-life.ts',
+    text: 'return this.isAlive() && since.elapsedMs() <= (this.#sinceAlive?.elapsedMs() ?? 0);',
+    instead: 'return this.isAlive();',
+    tests: ['test/daemon/joints/attempt-lease.test.ts'],
+  },
+  {
+    name: 'a process that the others may take for dead claims nothing',
+    without: 'after an outage of the ledger, a process claims batches that it may not send, again and again',
+    file: 'src/daemon/joints/dispatch.ts',
+    text: ' && isAlive()',
+    instead: '',
+    tests: ['test/daemon/joints/dispatching.test.ts'],
+  },
+  {
+    name: 'a process is dead only if this machine has seen no beat of it, either',
+    without: "a clock of the server that is set ahead makes every process end the others' leases",
+    file: 'src/daemon/joints/other-processes.ts',
+    text: ' && unseenMs >= unchangedMs',
+    instead: '',
+    tests: ['test/daemon/joints/other-processes.test.ts'],
+  },
+  {
+    name: 'the leases of a process that has come back are not reclaimed',
+    without: 'leads that it has just claimed are delivered twice',
+    file: 'src/ledger-postgres/delivering/settling-sql.ts',
+    text: ' AND NOT EXISTS (SELECT 1 FROM _processes p WHERE p.holder = $1)',
+    instead: '',
+    tests: severalMachines,
+  },
+  {
+    name: 'a process that has come back is not removed',
+    without: 'its duties move to another process while it works',
+    file: 'src/ledger-postgres/machines/machines-sql.ts',
+    text: ' AND seen_at = coalesce($2::bigint, seen_at)',
+    instead: ' AND coalesce($2::bigint, 0) >= 0',
+    tests: overPostgres,
+  },
+  {
+    name: 'a machine with an old configuration retires no sink of another one',
+    without: 'the sink is owed nothing from then on',
+    file: 'src/ledger-postgres/control/declaring.ts',
+    text: ' && !others.sinks.has(row.name)',
+    instead: '',
+    tests: severalMachines,
+  },
+  {
+    name: 'each process counts only its own attempts against the concurrency of a sink',
+    without: 'without Redis, a second machine delivers nothing while the first one is busy',
+    file: 'src/ledger-postgres/delivering/claiming-sql.ts',
+    text: ' AND ($3::text IS NULL OR holder = $3)',
+    instead: ' AND ($3::text IS NULL OR true)',
+    tests: severalMachines,
   },
 ];

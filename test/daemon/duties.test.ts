@@ -89,6 +89,21 @@ test('a poll ends when its duty is lost; taken again, the source is polled immed
   expect(await allArrived()).toBe(LEADS);
 });
 
+test('a poll in progress ends before the duty is given up, and no other begins', async () => {
+  const { stub, reported, start } = await aScene();
+  const { asked, end } = aHangingListing(stub);
+  const duties = new GivenDuties('poll:main');
+  await start(duties);
+  await until('a poll is in progress', asked);
+  duties.retire('poll:main');
+  end();
+  await until('the loop has ended', () => duties.waiting('poll:main') === 1);
+  expect(reported.of('poll-finished')).toMatchObject([{ status: 'success' }]);
+  expect(stub.listingRequests).toBe(1);
+  duties.give('poll:main');
+  await until('it is polled again', () => reported.of('poll-finished').length === 2);
+});
+
 test('while another process holds a source, this one does not poll it, and polls it as soon as it holds it again', async () => {
   const { stub, reported, start } = await aScene();
   const duties = new GivenDuties('poll:main');
@@ -109,7 +124,7 @@ test('a sink whose dispatch is lost is sent nothing more; taken again, each lead
   const duties = new GivenDuties('poll:main');
   const { daemon } = await start(duties);
   await until('every lead is owed', async () => (await daemon.pending()) === LEADS);
-  expect([crm.received.length, duties.waiting('dispatch:crm')]).toEqual([0, 2]);
+  expect([crm.received.length, duties.waiting('dispatch:crm')]).toEqual([0, 1]);
   const answering = Promise.withResolvers<void>();
   onTestFinished(() => answering.resolve());
   crm.answerAlways(async (_, res) => {
@@ -119,7 +134,7 @@ test('a sink whose dispatch is lost is sent nothing more; taken again, each lead
   duties.give('dispatch:crm');
   await until('attempts are in progress', () => crm.received.length > 0);
   duties.lose('dispatch:crm');
-  await until('dispatch has ended', () => duties.waiting('dispatch:crm') === 1); // the backfill has finished
+  await until('dispatch has ended', () => duties.waiting('dispatch:crm') === 1);
   answering.resolve(); // attempts in progress are settled without the duty
   await until('they have been settled', async () => {
     const answered = crm.received.filter(({ status }) => status === 204).length;

@@ -51,7 +51,7 @@ async function pollOnce(held: HeldDuty): Promise<void> {
 const duties = new LeasedDuties({
   machines: ledger.machines(Number(leaseMs)),
   clock: systemClock,
-  own: { machine: holder, role: 'run' },
+  own: () => ({ machine: holder, role: 'run', sinks: [], folders: [] }),
   leaseMs: Number(leaseMs),
   onFailure: () => undefined,
 });

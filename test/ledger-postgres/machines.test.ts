@@ -1,8 +1,8 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
-import type { Found, Machines } from '../../src/ledger/contract/machines.ts';
+import type { Found, Machines, Message, SharedLedger } from '../../src/ledger/contract/machines.ts';
 import type { PostgresPlace } from '../../src/ledger-postgres/database/postgres-access.ts';
-import { openPostgresLedger, type PostgresLedger } from '../../src/ledger-postgres/postgres-ledger.ts';
+import { openPostgresLedger } from '../../src/ledger-postgres/postgres-ledger.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { LedgerUnderTest } from '../ledger/ledger-under-test.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';
@@ -16,17 +16,18 @@ const complete = { status: 'success', bytes: 1, httpStatus: 200, mark: undefined
 
 /** A process of the ledger that takes every duty that it wants and whose lease has ended. */
 class AProcess {
-  readonly ledger: PostgresLedger;
+  readonly ledger: SharedLedger;
   readonly machines: Machines;
 
-  constructor(ledger: PostgresLedger, leaseMs: number) {
+  constructor(ledger: SharedLedger, leaseMs: number) {
     this.ledger = ledger;
     this.machines = ledger.machines(leaseMs);
   }
 
   beat(wants: readonly string[] = WANTS) {
-    return this.machines.beat({ machine: 'here', role: 'run', wants, reluctant: [] }, (found) =>
-      freeIn(found).filter((duty) => wants.includes(duty)),
+    return this.machines.beat(
+      { machine: 'here', role: 'run', sinks: ['crm'], folders: ['drop'], wants, reluctant: [] },
+      (found) => freeIn(found).filter((duty) => wants.includes(duty)),
     );
   }
 
@@ -118,9 +119,12 @@ it('every process sees the processes, the duties, and what each process wants', 
     holder: 'one',
     machine: 'here',
     role: 'run',
+    sinks: ['crm'],
+    folders: ['drop'],
     wants: ['upkeep'],
     reluctant: [],
     seenMsAgo: 3_000,
+    lastBeat: expect.any(String),
   });
   expect(duties).toContainEqual({
     duty: 'upkeep',
@@ -197,6 +201,38 @@ it('beats notify no process of a write, because each process sends its own', asy
   await other.ledger.changedElsewhere();
   await one.beat();
   expect(await other.ledger.changedElsewhere()).toBe(false);
+});
+
+it('a duty that is given up, and what a process tells, reach the other processes at once and not itself', async () => {
+  const { open } = await aLedger();
+  const [one, other] = [await open('one'), await open('other')];
+  const [own, heard]: Message[][] = [[], []];
+  one.machines.onMessage((message) => void own?.push(message));
+  other.machines.onMessage((message) => void heard?.push(message));
+  await one.beat();
+  await one.machines.tell({ kind: 'poll', source: 'main' });
+  await one.beat(['upkeep']);
+  await one.machines.leave();
+  const givenUp = { kind: 'given-up' };
+  await until('they are heard', () => heard?.length === 3);
+  expect(heard).toEqual([{ kind: 'poll', source: 'main' }, givenUp, givenUp]);
+  expect(own).toEqual([]);
+});
+
+it('a dead process is removed with its duties, unless it has shown since that it is alive', async () => {
+  const { open, pass } = await aLedger();
+  const [one, other] = [await open('one'), await open('other')];
+  await one.beat();
+  const seen = async () =>
+    (await other.beat([])).processes.find(({ holder }) => holder === 'one')?.lastBeat ?? 'unknown';
+  const lastBeat = await seen();
+  await pass(1_000);
+  await one.beat();
+  expect(await other.machines.remove('one', lastBeat)).toBe(false);
+  expect(await one.held()).toEqual(WANTS);
+  expect(await other.machines.remove('one', await seen())).toBe(true);
+  expect(await seen()).toBe('unknown');
+  expect(await other.held()).toEqual(WANTS);
 });
 
 it('a process that was dead for a day is forgotten', async () => {

@@ -1,6 +1,6 @@
 import { type Config, filesOf } from '../../config/contract/config.ts';
 import { Daemon } from '../../daemon/daemon.ts';
-import type { PollFailure } from '../../daemon/joints/poll.ts';
+import type { PolledOnce } from '../../daemon/joints/poll.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { listenForCrash } from '../../platform/process/crash.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
@@ -29,24 +29,26 @@ import { SyncResult } from '../views/sync-result.ts';
 export const command = defineCommand<{ json?: boolean }>({
   examples: ['leadsync sync', 'leadsync sync --json'],
   notes:
-    'Prints what this run read and delivered; the number in brackets includes all earlier runs. It does not wait for batches to fill. Exit 0 if every poll succeeded and no delivery is pending or dead, else 1.',
+    'Prints what this run read and delivered; the number in brackets includes all earlier runs. It does not wait for batches to fill. Exit 0 if every poll succeeded and no delivery is pending or dead, 75 if other machines poll all sources, else 1.',
   declare: (command) => command.option('--json', 'print the result as JSON'),
   run: async (options, surroundings) => {
     const config = configOf(options, surroundings);
     await recordAction(config, surroundings, 'sync');
     const stop = listenForStop((name) => process.exit(name === 'SIGINT' ? 130 : 143));
     const synced = await syncOnce(config, surroundings, stop.signal).finally(stop.release);
-    const { failures, status } = synced;
+    const { polled, status } = synced;
     await printResult(config, synced, options, surroundings);
+    if (polled.length > 0 && polled.every(({ elsewhere }) => elsewhere)) return ExitCode.inUse;
     const open = status.sinks.some(({ active, pending, dead }) => active && pending + dead > 0);
-    return failures.length > 0 || open || stop.signal.aborted ? ExitCode.notDone : ExitCode.done;
+    const failed = polled.some(({ failure }) => failure);
+    return failed || open || stop.signal.aborted ? ExitCode.notDone : ExitCode.done;
   },
 });
 
 const SHOW_PENDING_MS = 500;
 
 interface SyncOutcome {
-  readonly failures: readonly PollFailure[];
+  readonly polled: readonly PolledOnce[];
   readonly status: LedgerStatus;
   readonly result: SyncResult;
 }
@@ -80,9 +82,9 @@ async function pollAndDeliver(config: Config, progress: Progress, signal: AbortS
   });
   const daemonFailure = () => failure; // the compiler takes `failure` for undefined after the `try`
   try {
-    const failures = await workOff(daemon, AbortSignal.any([signal, failed.signal]));
+    const polled = await workOff(daemon, AbortSignal.any([signal, failed.signal]));
     const status = await daemon.status();
-    if (daemonFailure() === undefined) return { failures, status, result };
+    if (daemonFailure() === undefined) return { polled, status, result };
   } catch (error) {
     if (daemonFailure() === undefined) throw error; // otherwise perhaps a consequence
   } finally {
@@ -100,24 +102,29 @@ async function pollAndDeliver(config: Config, progress: Progress, signal: AbortS
   );
 }
 
-/** Polls every source once, and delivers what is due, until the signal aborts. Returns the polls that failed. */
-async function workOff(daemon: Daemon, signal: AbortSignal): Promise<readonly PollFailure[]> {
-  const failures = await daemon.pollOnce(signal);
+/** Polls every source once, and delivers what is due, until the signal aborts. Returns what came of the polls. */
+async function workOff(daemon: Daemon, signal: AbortSignal): Promise<readonly PolledOnce[]> {
+  const polled = await daemon.pollOnce(signal);
   await daemon.drained(signal);
   await daemon.computeMissingClientKeys(signal);
   await daemon.mirrorOnce(signal);
-  return failures;
+  return polled;
 }
 
 async function printResult(
   config: Config,
-  { failures, status, result }: SyncOutcome,
+  { polled, status, result }: SyncOutcome,
   options: GlobalOptions & { json?: boolean },
   surroundings: Surroundings,
 ): Promise<void> {
   const { stdout, stderr } = surroundings;
-  for (const { report, reason, hint } of failures)
-    stderr.write(`${report.source}: ${printable(`${reason} ${hint}`)}\n`);
+  for (const { source, failure, elsewhere } of polled) {
+    if (failure) stderr.write(`${source}: ${printable(`${failure.reason} ${failure.hint}`)}\n`);
+    if (elsewhere)
+      stderr.write(
+        `${source}: ${printable(`A leadsync ${elsewhere.role} on ${elsewhere.machine} polls it.`)}\n`,
+      );
+  }
   if (options.json) {
     stdout.write(printJson(await resultJson(config, status, result)));
     return;

@@ -54,7 +54,7 @@ export interface OperationParts {
     | 'rewriteCommands'
     | 'pollFailures'
     | 'diskTrend'
-  >;
+  > & { readonly shared?: Parts['shared'] };
   readonly queries: PageReader;
   readonly audit: AuditStore;
   readonly mappings: MappingProcess;

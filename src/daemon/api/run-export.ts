@@ -11,19 +11,19 @@ const LISTING_MS = 5_000;
 
 /** What `runExport` works with. */
 interface RunParts {
-  readonly parts: Pick<Parts, 'role' | 'current' | 'exportStates'>;
+  readonly parts: Pick<Parts, 'role' | 'current' | 'exportStates'> & { readonly shared?: Parts['shared'] };
   /** Names of the exports and backups that were requested or run now. */
   readonly exportsUnderway: Set<string>;
 }
 
 /**
- * Requests a run of a configured export or backup. Returns false if it is running or was requested already; undefined if it is not configured.
+ * Requests a run of a configured export or backup, of the process that makes them. Returns false if it is running or was requested already; undefined if it is not configured.
  * @throws RequestError if this process makes no exports
  */
 export async function runExport(
   what: 'export' | 'backup',
   name: string,
-  { parts: { role, current, exportStates }, exportsUnderway }: RunParts,
+  { parts: { role, current, exportStates, shared }, exportsUnderway }: RunParts,
 ): Promise<boolean | undefined> {
   if (configured(what, name, current.config) === undefined) return undefined;
   if (role.kind !== 'run')
@@ -35,7 +35,8 @@ export async function runExport(
     );
   const isRunning = await exportStates.isRunning(name); // in another process
   if (isRunning || exportsUnderway.has(name)) return false;
-  exportsUnderway.add(name);
+  if (shared && !shared.duties.holds('exports')) void shared.machines.tell({ kind: 'export', name });
+  else exportsUnderway.add(name);
   return true;
 }
 

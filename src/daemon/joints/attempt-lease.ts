@@ -11,12 +11,21 @@ const MARGIN_MS = 5_000;
 export class AttemptLease {
   readonly #sinceLease: Stopwatch;
   readonly #forMs: number;
+  readonly #isAliveSince: (since: Stopwatch) => boolean;
   #wasOver = false;
 
-  /** `leasedForMs` counts from the start of `sinceLease`. */
-  constructor(sinceLease: Stopwatch, leasedForMs: number) {
+  /**
+   * `leasedForMs` counts from the start of `sinceLease`. `isAliveSince` says whether no other process can have taken this one for dead since then, and
+   * ended the lease.
+   */
+  constructor(
+    sinceLease: Stopwatch,
+    leasedForMs: number,
+    isAliveSince: (since: Stopwatch) => boolean = () => true,
+  ) {
     this.#sinceLease = sinceLease;
     this.#forMs = leasedForMs - MARGIN_MS;
+    this.#isAliveSince = isAliveSince;
   }
 
   /** Whether a send was prevented because the lease had ended. */
@@ -26,7 +35,7 @@ export class AttemptLease {
 
   /** Checks the lease. Call right before sending anything to the destination. @throws LeaseOver */
   readonly confirm = (): void => {
-    if (this.#sinceLease.elapsedMs() < this.#forMs) return;
+    if (this.#sinceLease.elapsedMs() < this.#forMs && this.#isAliveSince(this.#sinceLease)) return;
     this.#wasOver = true;
     throw new LeaseOver();
   };

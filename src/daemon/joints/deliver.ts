@@ -8,11 +8,13 @@ import type { OpenSink } from '../../operations/opening/open-sinks.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import { replacedProgram } from '../../platform/process/replaced-program.ts';
 import type { Clock } from '../../platform/time/clock.ts';
+import type { Stopwatch } from '../../platform/time/stopwatch.ts';
 import type { Emit, Event } from '../../telemetry/events.ts';
 import type { Span, Tracing } from '../../telemetry/tracing.ts';
 import { AttemptLease } from './attempt-lease.ts';
 import { callSink, errorName, REPORT_HINT } from './call-sink.ts';
 import { mapBatch } from './map-batch.ts';
+import type { SignsOfLife } from './signs-of-life.ts';
 
 /** Finds the sink of an attempt and keeps it open until the attempt has ended. */
 export interface SinkChoice {
@@ -29,6 +31,8 @@ export interface DeliverParts {
   readonly mappings: CompiledMappings;
   readonly clock: Clock;
   readonly emit: Emit;
+  /** Whether other processes can see that this one is alive. Absent: no other machine can end the leases of this process. */
+  readonly life?: Pick<SignsOfLife, 'isAliveSince'> | undefined;
   /** Absent: no tracing. */
   readonly tracing?: Tracing | undefined;
   /** Called with the sink's name after a batch was settled or released. */
@@ -68,11 +72,12 @@ async function attempt(
   ref: BatchRef,
   signal: AbortSignal,
 ): Promise<void> {
-  const { ledger, clock, emit } = parts;
+  const { ledger, clock, emit, life } = parts;
   const begun = await ledger.begin(ref, attemptLeaseMs(open));
   if (!begun) return emit({ type: 'batch-stale', sink: ref.sink, batch: ref.batch });
   const { batch } = begun;
-  const lease = new AttemptLease(begun.sinceLease, begun.leasedForMs);
+  const isAliveSince = (since: Stopwatch) => life?.isAliveSince(since) ?? true;
+  const lease = new AttemptLease(begun.sinceLease, begun.leasedForMs, isAliveSince);
   const startedAt = clock.now();
   const startMs = clock.monotonicMs();
   reach('begun');

@@ -19,6 +19,8 @@ export interface DispatchParts {
   readonly wake: Wake;
   /** Limits how fast batches are claimed; absent: as fast as they can be delivered. */
   readonly pace?: Pace | undefined;
+  /** Whether other processes can see that this one is alive, so that it may claim. Absent: it always may. */
+  readonly isAlive?: (() => boolean) | undefined;
 }
 
 /** Interval at which batches whose attempts have not begun are offered again, in ms. A carrier may lose what it holds. */
@@ -37,14 +39,14 @@ export async function dispatch(
   parts: DispatchParts,
   signal: AbortSignal,
 ): Promise<void> {
-  const { ledger, carrier, clock, emit, wake, pace } = parts;
+  const { ledger, carrier, clock, emit, wake, pace, isAlive = () => true } = parts;
   let health: SinkHealth | undefined;
   let reofferAtMs = clock.monotonicMs(); // immediately: the previous process may have ended before its offer arrived
   while (!signal.aborted) {
     let nextMs = Number.POSITIVE_INFINITY;
     try {
       // While the carrier is unavailable, claim nothing, because batches would only wait under a lease.
-      if (carrier.unready() === undefined) {
+      if (carrier.unready() === undefined && isAlive()) {
         const activeLeases = { leases: carrier.attempting(), leaseMs: LEASE_EXTENSION_MS };
         // Claims even if the pace allows no batch, because the claim also extends leases and returns the health of the sink.
         const startMs = clock.monotonicMs();

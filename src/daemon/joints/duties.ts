@@ -1,9 +1,13 @@
+import type { DutyWork, HeldDuty } from '../../ledger/contract/machines.ts';
+
 /** A piece of work for the whole installation, done by one process at a time. The part after the colon is the name of a source or a sink. */
 export type Duty =
   /** Reads the listings of a source and records them. */
   | `poll:${string}`
-  /** Claims the deliveries of a sink and offers them to the carrier, and owes the sink its backfill. */
+  /** Claims the deliveries of a sink and offers them to the carrier. */
   | `dispatch:${string}`
+  /** Owes a sink its backfill. */
+  | `backfill:${string}`
   /** Updates the mirror of a sink. */
   | `mirror:${string}`
   /** Makes exports and backups when they are due. */
@@ -13,16 +17,30 @@ export type Duty =
   /** Reclaims leases of dead processes, finishes replays, applies retention, and does the other work on the ledger as a whole. */
   | 'upkeep';
 
-/** Which duties this process holds. */
+/** The duties that this process may hold. */
 export interface Duties {
   /**
-   * Waits until this process holds the duty. Returns a signal that aborts when the process loses the duty. Returns undefined if `signal`
-   * aborts first, and never rejects. Several loops may take the same duty; the process holds it for all of them.
+   * Runs `work` whenever this process holds the duty, until `work` returns while the duty is held and not retiring. `ending` ends the wait for the
+   * duty, and nothing else: work that runs must end by itself. Several works may have the same duty. Ignores an error that `work` throws after the
+   * duty was lost. @throws any other error of `work`
    */
-  take(duty: Duty, signal: AbortSignal): Promise<AbortSignal | undefined>;
+  whileHeld(duty: Duty, work: DutyWork, ending: AbortSignal): Promise<void>;
 }
 
-const NEVER_LOST = new AbortController().signal;
+const never = new AbortController().signal;
 
-/** Every duty, held for as long as the process runs. For the process that holds the data directory, and for its workers, which take no duties. */
-export const everyDuty: Duties = { take: async (_, signal) => (signal.aborted ? undefined : NEVER_LOST) };
+/** A duty that no other process can hold. */
+const OWN: HeldDuty = {
+  token: undefined,
+  isTrusted: () => true,
+  retiring: never,
+  preferOthers: () => undefined,
+};
+
+/** Every duty, held for as long as the process runs. For a process that shares its ledger with no other machine. */
+export const everyDuty: Duties = {
+  whileHeld: async (_, work, ending) => {
+    await Promise.resolve(); // the caller may stop again in the same turn
+    if (!ending.aborted) await work(OWN, never);
+  },
+};

@@ -4,18 +4,25 @@ import { type LeaseTimes, leaseTimes } from '../../ledger/rules/machines/lease-t
 import { ObservedDuties } from '../../ledger/rules/machines/observed-duties.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { Stopwatch } from '../../platform/time/stopwatch.ts';
+import type { Duties, Duty } from './duties.ts';
 import { HeldLease } from './held-lease.ts';
+import { OtherProcesses } from './other-processes.ts';
+import { SignsOfLife } from './signs-of-life.ts';
 
 /** For how long a process stands behind the others after it has reported that a duty works badly in it, in ms. */
 const RELUCTANT_MS = 300_000;
+
+/** Maximum time for giving up everything at a stop, in ms. */
+const LEAVING_MS = 1_000;
 
 /** What the duties of a process work with. */
 interface LeasedDutiesParts {
   readonly machines: Machines;
   readonly clock: Clock;
-  readonly own: Pick<OwnLife, 'machine' | 'role'>;
+  /** Returns what this process says of itself besides its duties. */
+  readonly own: () => Pick<OwnLife, 'machine' | 'role' | 'sinks' | 'folders'>;
   readonly leaseMs: number;
-  /** Called when a beat fails. */
+  /** Called when a beat fails, unless the one before it failed, too. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -24,10 +31,15 @@ interface LeasedDutiesParts {
  * ones. The process trusts a lease only for a part of its time, reckoned from before the beat was sent: an answer that comes late never makes it
  * believe in a lease that the ledger has given away.
  */
-export class LeasedDuties {
+export class LeasedDuties implements Duties {
+  /** Whether the other processes can see that this one is alive. */
+  readonly life: SignsOfLife;
+  readonly others: OtherProcesses;
   readonly #parts: LeasedDutiesParts;
   readonly #times: LeaseTimes;
   readonly #observed = new ObservedDuties();
+  /** The duties as the last answered beat found them. */
+  #found: Found['duties'] = [];
   /** The number of works of each duty. */
   readonly #wanted = new Map<string, number>();
   readonly #held = new Map<string, HeldLease>();
@@ -35,29 +47,47 @@ export class LeasedDuties {
   readonly #reluctantUntilMs = new Map<string, number>();
   #changed = Promise.withResolvers<void>();
   #wake = new AbortController();
+  #isFailing = false;
+  /** The numbers of beats that were sent, and that have ended. */
+  #sent = 0;
+  #ended = 0;
+  #isOver = false;
 
   constructor(parts: LeasedDutiesParts) {
     this.#parts = parts;
     this.#times = leaseTimes(parts.leaseMs);
+    this.life = new SignsOfLife(this.#times.trustedMs);
+    this.others = new OtherProcesses(parts.clock, this.#times);
+    parts.machines.onMessage(({ kind }) => {
+      if (kind === 'given-up' && this.#wanted.size > this.#held.size) this.#wake.abort();
+    });
   }
 
-  /**
-   * Runs `work` whenever this process holds the duty, until `work` returns while the duty is held and not retiring, or until `signal` aborts. Several
-   * works may have the same duty. Ignores an error that `work` throws after its signal aborted. @throws any other error of `work`
-   */
-  async whileHeld(duty: string, work: DutyWork, signal: AbortSignal): Promise<void> {
+  async whileHeld(duty: Duty, work: DutyWork, ending: AbortSignal): Promise<void> {
     this.#want(duty, 1);
     try {
       for (;;) {
-        const held = await this.#nextHeld(duty, signal);
-        if (!held || (await this.#run(held, work, signal))) return;
+        const held = await this.#nextHeld(duty, ending);
+        if (!held || (await this.#run(held, work, ending))) return;
       }
     } finally {
       this.#want(duty, -1);
     }
   }
 
-  /** Sends beats until `signal` aborts, which must also be the signal of every work. Then waits for the works, and gives up all duties. */
+  /** Whether no other process can hold the duty. */
+  holds(duty: Duty): boolean {
+    return this.#held.get(duty)?.isTrusted() === true;
+  }
+
+  /** Returns the process that holds a duty, if it is another one; undefined if this process does, or none. */
+  holderOf(duty: Duty): { readonly holder: string; readonly renewals: number } | undefined {
+    const found = this.#found.find((known) => known.duty === duty);
+    if (found?.holder === undefined || found.holder === this.#parts.machines.holder) return undefined;
+    return { holder: found.holder, renewals: found.renewals };
+  }
+
+  /** Sends beats until `signal` aborts. Then waits for the works that run, and gives up all duties. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, machines, onFailure } = this.#parts;
     while (!signal.aborted) {
@@ -67,8 +97,20 @@ export class LeasedDuties {
       await this.#pause(this.#times.beatMs - sinceSent.elapsedMs(), signal);
     }
     while ([...this.#held.values()].some(({ running }) => running > 0)) await this.#changed.promise;
-    await machines.leave().catch(onFailure);
+    // If the server does not answer, the leases end by themselves.
+    const left = new AbortController();
+    await Promise.race([machines.leave().catch(onFailure), clock.sleep(LEAVING_MS, left.signal)]);
+    left.abort();
     for (const held of this.#held.values()) held.lose();
+    this.#isOver = true;
+    this.#tell();
+  }
+
+  /** Sends a beat now, unless this process no longer sends any. Resolves when it was answered or has failed. */
+  async beatNow(): Promise<void> {
+    const before = this.#sent;
+    this.#wake.abort();
+    while (this.#ended <= before && !this.#isOver) await this.#changed.promise;
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {
@@ -81,8 +123,9 @@ export class LeasedDuties {
   }
 
   async #beat(sinceSent: Stopwatch): Promise<void> {
-    const { clock, machines, onFailure } = this.#parts;
+    const { clock, machines } = this.#parts;
     const answered = new AbortController();
+    this.#sent += 1;
     try {
       const beat = await Promise.race([
         machines.beat(this.#ownLife(), (found) => this.#choose(found)),
@@ -91,10 +134,17 @@ export class LeasedDuties {
       ]);
       if (beat) this.#apply(beat, sinceSent);
     } catch (error) {
-      onFailure(error);
+      this.#fail(error);
     } finally {
       answered.abort();
+      this.#ended = this.#sent;
+      this.#tell();
     }
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#isFailing) this.#parts.onFailure(error);
+    this.#isFailing = true;
   }
 
   #ownLife(): OwnLife {
@@ -102,7 +152,7 @@ export class LeasedDuties {
     for (const [duty, untilMs] of this.#reluctantUntilMs)
       if (untilMs <= nowMs) this.#reluctantUntilMs.delete(duty);
     const wants = [...this.#wanted.keys()].filter((duty) => !isGivenUp(this.#held.get(duty)));
-    return { ...this.#parts.own, wants: wants.sort(), reluctant: [...this.#reluctantUntilMs.keys()] };
+    return { ...this.#parts.own(), wants: wants.sort(), reluctant: [...this.#reluctantUntilMs.keys()] };
   }
 
   #choose(found: Found): readonly string[] {
@@ -116,7 +166,10 @@ export class LeasedDuties {
 
   #apply(beat: Beat, sinceSent: Stopwatch): void {
     const { clock, machines } = this.#parts;
+    this.#isFailing = false;
     this.#observed.see(beat.duties, clock.monotonicMs());
+    this.others.see(beat, machines.holder);
+    this.#found = beat.duties;
     const tokens = new Map(beat.held.map(({ duty, token }) => [duty, token]));
     for (const [duty, held] of this.#held) if (tokens.get(duty) !== held.token) this.#lose(duty, held);
     for (const [duty, token] of tokens) {
@@ -126,7 +179,7 @@ export class LeasedDuties {
     }
     for (const duty of beat.duties)
       if (isBetterElsewhere(duty, beat, machines.holder, this.#times)) this.#held.get(duty.duty)?.retire();
-    this.#tell();
+    this.life.show(sinceSent);
   }
 
   #hold(duty: string, token: string, sinceSent: Stopwatch): void {
@@ -144,39 +197,34 @@ export class LeasedDuties {
     this.#held.delete(duty);
   }
 
-  /** Runs a work under a lease. Returns whether the work is done: it returned by itself, or `signal` aborted. */
-  async #run(held: HeldLease, work: DutyWork, signal: AbortSignal): Promise<boolean> {
-    const either = new AbortController();
-    const end = () => either.abort();
-    for (const one of [signal, held.lost]) one.addEventListener('abort', end, { once: true });
-    if (signal.aborted || held.lost.aborted) end();
+  /** Runs a work under a lease. Returns whether the work is done: it returned by itself, or after `ending` aborted. */
+  async #run(held: HeldLease, work: DutyWork, ending: AbortSignal): Promise<boolean> {
     held.running += 1;
     try {
-      await work(held, either.signal);
+      await work(held, held.lost);
     } catch (error) {
-      if (!either.signal.aborted) throw error;
+      if (!held.lost.aborted) throw error;
     } finally {
       held.running -= 1;
-      for (const one of [signal, held.lost]) one.removeEventListener('abort', end);
       if (isGivenUp(held)) this.#wake.abort();
       this.#tell();
     }
-    return signal.aborted || !(held.lost.aborted || held.retiring.aborted);
+    return ending.aborted || !(held.lost.aborted || held.retiring.aborted);
   }
 
-  /** Returns the lease of a duty once this process holds it; undefined if `signal` aborts first. */
-  async #nextHeld(duty: string, signal: AbortSignal): Promise<HeldLease | undefined> {
+  /** Returns the lease of a duty once this process holds it; undefined if `ending` aborts first. */
+  async #nextHeld(duty: string, ending: AbortSignal): Promise<HeldLease | undefined> {
     const tell = () => this.#tell();
-    signal.addEventListener('abort', tell, { once: true });
+    ending.addEventListener('abort', tell, { once: true });
     try {
-      while (!signal.aborted) {
+      while (!ending.aborted) {
         const held = this.#held.get(duty);
         if (held?.isTrusted() && !held.retiring.aborted) return held;
         await this.#changed.promise;
       }
       return undefined;
     } finally {
-      signal.removeEventListener('abort', tell);
+      ending.removeEventListener('abort', tell);
     }
   }
 

@@ -13,14 +13,20 @@ export async function openCarrier(
     ledgerId: string;
     attempt: AttemptBatch;
     deliver: boolean;
+    /** Whether other processes can see that this one is alive. */
+    isAlive: () => boolean;
     clock: Clock;
     emit: Emit;
     onReady: () => void;
   },
 ): Promise<Carrier> {
-  const { attempt, clock, deliver } = parts;
+  const { clock, deliver, isAlive } = parts;
   const { redis, prefix } = config.queue;
-  if (!redis) return new InProcessCarrier(attempt, clock);
+  if (!redis) return new InProcessCarrier(parts.attempt, clock);
+  // A batch that is not attempted is offered again in a few seconds, perhaps to a process that the others can see.
+  const attempt: AttemptBatch = async (ref, signal) => {
+    if (isAlive()) await parts.attempt(ref, signal);
+  };
   // Lazy: the queue's packages take 20 MB of memory, and without Redis leadsync does not need these packages.
   const { BullmqCarrier } = await import('../../delivery/bullmq-carrier.ts');
   return new BullmqCarrier({

@@ -22,6 +22,10 @@ const CONFIGURATION_BACK_OFF_MS = 60_000;
  * after the disk has room.
  */
 const LAST_LEDGER_BACK_OFF_MS = 10_000;
+/** Code of the failure of a poll that another process has ended by beginning a poll of the source. */
+const FENCED = 'ledger-fenced';
+/** Number of polls in a row that others may end before this is reported as a failure. Processes that hold duties end at most one. */
+const FENCED_IN_ORDER = 3;
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 /** Interval for checking for a new login during a back-off, in ms. */
 const CHECK_LOGIN_MS = 1_000;
@@ -40,7 +44,8 @@ export interface PollLoopParts extends PollParts {
  * Polls a source on its schedule until the signal aborts. Polls never overlap: a poll that takes longer than the interval delays the next.
  * After a failure, backs off with jitter and respects the service's `Retry-After`, within limits. With cron, polls immediately if no poll
  * has ever been complete, or if a scheduled time has passed since the last complete poll, for example during another poll or while leadsync
- * was not running. An operator's request ends any of these waits.
+ * was not running. An operator's request ends any of these waits. A poll that another process has ended is no failure of the source: this process
+ * has lost the duty to poll it, or is about to notice.
  */
 export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promise<void> {
   const { clock, schedule, emit, request = new PollRequest() } = parts;
@@ -58,7 +63,7 @@ export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promi
     const failure = await poll(parts, signal);
     if (signal.aborted) return;
     failures = failure ? failures + 1 : 0;
-    const retryInMs = failure && report(failure, failures, parts.random, emit);
+    const retryInMs = failure && waitAfter(failure, failures, parts.random, emit);
     await request.wait(async (ended) => {
       if (failure) await backOff(failure, retryInMs ?? 0, lastLoginAt, parts, ended);
       else if (timer) await timer.due(ended);
@@ -83,6 +88,12 @@ async function backOff(
     if (loginAt && loginAt.getTime() !== lastLoginAt?.getTime()) return;
     await clock.sleep(Math.min(leftMs, CHECK_LOGIN_MS), signal);
   }
+}
+
+/** Returns the wait before the next poll, in ms. Reports the failure, unless it is none of the source. */
+function waitAfter(failure: PollFailure, failures: number, random: Random, emit: Emit): number {
+  if (failure.code === FENCED && failures < FENCED_IN_ORDER) return FIRST_BACK_OFF_MS;
+  return report(failure, failures, random, emit);
 }
 
 /** Reports the failure and returns the wait before the next poll, in ms. */

@@ -3,6 +3,7 @@ import type { ListedBlock, ListedElement, ListedItem } from '../../leads/listed-
 import { hasShrunk } from '../../leads/poll-result.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { LedgerPolling, PollSummary } from '../../ledger/contract/ledger-polling.ts';
+import type { KnownProcess } from '../../ledger/contract/machines.ts';
 import type { PollId } from '../../ledger/contract/status-rows.ts';
 import { requireSameOrigin } from '../../operations/require-same-origin.ts';
 import { reach } from '../../platform/process/failpoint.ts';
@@ -25,6 +26,8 @@ export interface PollParts {
    */
   readonly onOwed: () => void;
   readonly rejections: ReportedRejections;
+  /** The token under which this process holds the duty to poll the source; undefined if no other process can hold it. */
+  readonly duty?: string | undefined;
 }
 
 /** Why a poll failed. The code and `retryAfterMs` determine the back-off; the other fields are for messages and events. */
@@ -34,6 +37,13 @@ export interface PollFailure {
   readonly hint: string;
   readonly retryAfterMs: number | undefined;
   readonly report: FailureReport;
+}
+
+/** What came of polling a source once: the failure, if the poll failed, and the process that polls the source instead, if another one does. */
+export interface PolledOnce {
+  readonly source: string;
+  readonly failure: PollFailure | undefined;
+  readonly elsewhere: KnownProcess | undefined;
 }
 
 type FailureReport = Omit<EventOf<'poll-failed'>, 'retryInMs' | 'failures'>;
@@ -76,7 +86,7 @@ export async function poll(parts: PollParts, signal: AbortSignal): Promise<PollF
   if (signal.aborted) stop();
   let id: PollId | undefined;
   try {
-    id = await ledger.startPoll(source.name);
+    id = await ledger.startPoll(source.name, parts.duty);
     emit({ type: 'poll-started', source: source.name, poll: id });
     requireSameOrigin(source, await ledger.recordOrigin(source.name, source.origin));
     const listing = await source.list(await ledger.listingMark(source.name), reading.signal);

@@ -1,4 +1,5 @@
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import type { HeldDuty } from '../../ledger/contract/machines.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { Duties, Duty } from './duties.ts';
@@ -14,6 +15,12 @@ interface LoopParts {
 
 /** A loop, which runs until it returns or its signal aborts. */
 export type Loop = (signal: AbortSignal) => Promise<void>;
+
+/** A loop that runs while its process holds a duty. */
+export type DutyLoop = (signal: AbortSignal, held: HeldDuty) => Promise<void>;
+
+/** When a loop gives its duty up for another process: wherever its signal finds it, or at a quiet place that it finds by `HeldDuty.retiring`. */
+type Yielding = 'anywhere' | 'when-quiet';
 
 /**
  * The loops of a daemon. Each runs until it returns, or until `stop`. If a loop throws, `Loops` reports the error and restarts that loop; the
@@ -47,12 +54,12 @@ export class Loops {
   }
 
   /**
-   * Runs a loop as `start` does, but only while this process holds `duty`: the loop's signal also aborts when the duty is lost, and the loop runs
-   * again when the process takes the duty again. The promise resolves when the loop returns while the duty is held, when it is stopped, or, if it is
-   * waiting for its duty, when it is retired.
+   * Runs a loop as `start` does, but only while this process holds `duty`: the loop's signal also aborts when the duty is lost, or is to be given up,
+   * and the loop runs again when the process takes the duty again. The promise resolves when the loop returns while the duty is held, when it is
+   * stopped, or, if it is waiting for its duty, when it is retired.
    */
-  startWhileHeld(duty: Duty, doing: string, run: Loop): Promise<void> {
-    return this.#track(this.#keepHolding(duty, doing, run));
+  startWhileHeld(duty: Duty, doing: string, run: DutyLoop, yielding: Yielding = 'anywhere'): Promise<void> {
+    return this.#track(this.#keepHolding(duty, doing, run, yielding));
   }
 
   /** Prevents loops that still wait for their duty from starting. Each running loop must end by itself when `retiring` aborts. */
@@ -76,13 +83,13 @@ export class Loops {
     return loop;
   }
 
-  async #keepHolding(duty: Duty, doing: string, run: Loop): Promise<void> {
-    for (;;) {
-      const lost = await this.#parts.duties.take(duty, this.retiring);
-      if (!lost || this.retiring.aborted) return;
-      await untilEither(this.signal, lost, (signal) => this.#keepGoing(doing, run, signal));
-      if (!lost.aborted) return;
-    }
+  #keepHolding(duty: Duty, doing: string, run: DutyLoop, yielding: Yielding): Promise<void> {
+    const work = async (held: HeldDuty, lost: AbortSignal) => {
+      if (this.retiring.aborted) return;
+      const ends = [this.signal, lost, ...(yielding === 'anywhere' ? [held.retiring] : [])];
+      await untilAny(ends, (signal) => this.#keepGoing(doing, (ending) => run(ending, held), signal));
+    };
+    return this.#parts.duties.whileHeld(duty, work, this.retiring);
   }
 
   async #keepGoing(doing: string, run: Loop, signal: AbortSignal): Promise<void> {
@@ -105,18 +112,16 @@ export class Loops {
   }
 }
 
-/** Runs `work` with a signal that aborts when one of the two does. */
-async function untilEither(one: AbortSignal, other: AbortSignal, work: Loop): Promise<void> {
+/** Runs `work` with a signal that aborts when one of the others does. */
+async function untilAny(signals: readonly AbortSignal[], work: Loop): Promise<void> {
   // Not `AbortSignal.any`: dispatch listens to its signal for every delivery, and listening to a dependent signal costs more.
-  const either = new AbortController();
-  const end = () => either.abort();
-  if (one.aborted || other.aborted) end();
-  one.addEventListener('abort', end, { once: true });
-  other.addEventListener('abort', end, { once: true });
+  const any = new AbortController();
+  const end = () => any.abort();
+  if (signals.some(({ aborted }) => aborted)) end();
+  for (const signal of signals) signal.addEventListener('abort', end, { once: true });
   try {
-    await work(either.signal);
+    await work(any.signal);
   } finally {
-    one.removeEventListener('abort', end);
-    other.removeEventListener('abort', end);
+    for (const signal of signals) signal.removeEventListener('abort', end);
   }
 }

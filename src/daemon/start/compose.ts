@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
 import { AuditLog } from '../../audit/audit-log.ts';
 import type { AuditStore } from '../../audit/audit-store.ts';
 import { configWarnings } from '../../config/config-warnings.ts';
@@ -13,6 +14,7 @@ import { ledgerPlaceOf, openConfiguredLedger } from '../../operations/opening/co
 import { holdDataDir } from '../../operations/opening/open-ledger.ts';
 import { OpenSinks } from '../../operations/opening/open-sinks.ts';
 import { type Processes, processesOf } from '../../operations/opening/processes.ts';
+import { SharedProcesses } from '../../operations/opening/shared-processes.ts';
 import { disk } from '../../platform/files/file-system.ts';
 import type { Closers } from '../../platform/process/closers.ts';
 import { rewriteCommands } from '../../platform/process/typed-command.ts';
@@ -32,6 +34,7 @@ import { type Duties, everyDuty } from '../joints/duties.ts';
 import { openCarrier } from '../joints/open-carrier.ts';
 import { PollFailures } from '../joints/poll-failures.ts';
 import { Wakes } from '../joints/wake.ts';
+import { joinMachines, type SharedParts } from './join-machines.ts';
 import { openThreadedLedger } from './start-ledger-thread.ts';
 import { waitToStart } from './wait-to-start.ts';
 
@@ -79,6 +82,8 @@ export interface Parts {
   readonly current: { config: Config };
   readonly openSinks: OpenSinks;
   readonly ledger: Ledger;
+  /** What this process has to do with those of other machines on the ledger; undefined if no other machine can work on it. */
+  readonly shared: SharedParts | undefined;
   /** Resolves when another process has taken the ledger over, with a description of that process. Undefined for a worker, which does not hold it. */
   readonly ledgerLost: Promise<string> | undefined;
   /** The processes that work on the ledger, including this one. */
@@ -127,8 +132,8 @@ export async function compose(
     removeAdminEndpoint(config.dataDir); // a killed process leaves its file behind
     await waitToStart(options, clock);
   }
-  const processes = processesOf(config.dataDir);
-  const { ledger, ledgerLost } = await openLedger(current, { ...options, create: polls, processes }, closers);
+  const opened = await openLedger(current, { ...options, create: polls }, closers);
+  const { ledger, ledgerLost, shared, processes } = opened;
   const pollFailures = new PollFailures(clock);
   const tracing = await openTracing({
     env: options.env ?? {},
@@ -167,20 +172,32 @@ export async function compose(
   const onSettled = (sink: string) => wakes.notify(sink);
   const carrier = await openCarrier(config, {
     ledgerId: ledger.id,
-    attempt: deliverBatch({ ledger, sinks: openSinks, mappings, clock, emit, tracing, onSettled }),
+    attempt: deliverBatch({
+      ledger,
+      sinks: openSinks,
+      mappings,
+      clock,
+      emit,
+      life: shared?.duties.life,
+      tracing,
+      onSettled,
+    }),
     deliver: delivers,
+    isAlive: () => shared?.duties.life.isAlive() ?? true,
     clock,
     emit,
     onReady: () => wakes.notifyAll(),
   });
   closers.push(() => carrier.close(0));
+  shared?.duties.life.onRevival(() => wakes.notifyAll());
   return {
     role,
-    duties: options.duties ?? everyDuty,
+    duties: options.duties ?? shared?.duties ?? everyDuty,
     delivers,
     current,
     openSinks,
     ledger,
+    shared,
     ledgerLost,
     processes,
     carrier,
@@ -199,33 +216,32 @@ export async function compose(
 
 async function openLedger(
   current: Parts['current'],
-  {
-    create,
-    processes,
-    clock,
-    random = Math.random,
-  }: { create: boolean; processes: Processes } & Pick<DaemonOptions, 'clock' | 'random'>,
+  { role, create, clock = systemClock, ...options }: { create: boolean } & DaemonOptions,
   closers: Closers,
-): Promise<Pick<Parts, 'ledger' | 'ledgerLost'>> {
+): Promise<Pick<Parts, 'ledger' | 'ledgerLost' | 'shared' | 'processes'>> {
   const { config } = current;
   // Not from `random`, because the name must differ from every name that has ever been used here, even in a test with a seed.
   const holder = randomBytes(8).toString('hex');
   const parts = { create, holder, sinks: () => current.config.sinks };
   const place = ledgerPlaceOf(config);
   const { file } = place;
+  const random = options.random ?? Math.random;
   const ledger =
-    file === undefined || clock
-      ? await openConfiguredLedger(config, { ...parts, clock: clock ?? systemClock, random })
+    file === undefined || clock !== systemClock
+      ? await openConfiguredLedger(config, { ...parts, clock, random })
       : await openThreadedLedger(file, parts);
   closers.push(() => ledger.close());
   if (create) closers.push(() => ledger.recordProgress());
-  const own = await processes.join(holder);
+  const here = processesOf(config.dataDir);
+  const own = await here.join(holder);
   closers.push(() => own.release());
-  if (!create) return { ledger, ledgerLost: undefined };
-  const isDead = (other: string) => processes.isDead(other);
-  const held = await place.hold({ clock: clock ?? systemClock, holder, isDead });
-  closers.push(() => held.release());
-  return { ledger, ledgerLost: held.lost };
+  const isDead = (other: string) => here.isDead(other);
+  const held = create ? await place.hold({ clock, holder, isDead }) : undefined;
+  closers.push(() => held?.release());
+  const machine = options.env?.['LEADSYNC_MACHINE'] ?? hostname();
+  const shared = await joinMachines(ledger, { role: role.kind, clock, machine }, closers);
+  const processes = shared ? new SharedProcesses(here, shared.duties.others, shared.machines) : here;
+  return { ledger, ledgerLost: held?.lost, shared, processes };
 }
 
 /** Reports that the ledger was upgraded or restored from a backup. */

@@ -13,10 +13,18 @@ import { textOf } from '../../mapping/mapping-definition.ts';
 import { describePlan } from '../../operations/planning/describe-plan.ts';
 import { planOf } from '../../operations/planning/plan.ts';
 import { lastExports } from '../../operations/scheduled-exports.ts';
-import type { PollFailure } from '../joints/poll.ts';
+import type { PolledOnce } from '../joints/poll.ts';
 import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
 import { SinkUnit } from './sink-unit.ts';
 import { SourceUnit } from './source-unit.ts';
+
+/** Returns the names of the enabled sinks whose folder is only on this machine. */
+function foldersOf(config: Config): readonly string[] {
+  return enabledSinks(config)
+    .filter(({ type, options }) => type.place?.includes('directory') && options['directory'] !== undefined)
+    .filter(({ options }) => options['shared'] !== true)
+    .map(({ name }) => name);
+}
 
 /** The running sinks and sources of the current configuration. */
 export class RunningUnits {
@@ -29,17 +37,47 @@ export class RunningUnits {
   /** By source name: resolves when the unit that polled the source under an earlier configuration has ended. */
   readonly #ended = new Map<string, Promise<void>>();
   #stopped = false;
+  /** The configuration that was declared last, and when that has ended. */
+  #declared: Config;
+  #declaring: Promise<void> = Promise.resolve();
 
   /** Keeps `sources` up to date with the running sources. */
   constructor(parts: Parts, sources: Map<string, SourceUnit>) {
     this.#parts = parts;
     this.#sources = sources;
+    this.#declared = parts.current.config;
   }
 
-  /** Declares the configured sources and the enabled sinks to the ledger. Does nothing in a worker. @throws LedgerError */
-  async declare(config = this.#parts.current.config): Promise<void> {
-    const { ledger, role } = this.#parts;
-    if (role.kind === 'worker') return;
+  /**
+   * Declares the configured sources and the enabled sinks to the ledger: those of `config`, or again those that were declared last. Does nothing in a
+   * worker. @throws LedgerError
+   */
+  declare(config?: Config): Promise<void> {
+    const declaring = this.#declaring.then(() => this.#declareShown(config ?? this.#declared));
+    this.#declaring = declaring.catch(() => undefined);
+    return declaring;
+  }
+
+  /** Declares a configuration while the other processes of the ledger can see that this one has its sinks: they would retire them otherwise. */
+  async #declareShown(config: Config): Promise<void> {
+    const { role, shared } = this.#parts;
+    const dispatches = role.kind !== 'worker';
+    const show = async (...configs: readonly Config[]) => {
+      const sinks = configs.flatMap((one) => (dispatches ? enabledSinks(one).map(({ name }) => name) : []));
+      await shared?.showSinks({ sinks: [...new Set(sinks)], folders: configs.flatMap(foldersOf) });
+    };
+    await show(this.#declared, config);
+    try {
+      await shared?.requireAlone(foldersOf(config));
+      if (dispatches) await this.#declare(config);
+      this.#declared = config;
+    } finally {
+      await show(this.#declared);
+    }
+  }
+
+  async #declare(config: Config): Promise<void> {
+    const { ledger } = this.#parts;
     // Sinks first, because the ledger may refuse a sink's new name.
     await ledger.declareSinks(
       enabledSinks(config).map((sink) => {
@@ -123,15 +161,26 @@ export class RunningUnits {
     return { changes: [...plan, ...changes.live], restart: changes.restart };
   }
 
-  /** Polls all sources once, concurrently. Returns the failures. */
-  async pollOnce(signal: AbortSignal): Promise<readonly PollFailure[]> {
-    const failures = await Promise.all([...this.#sources.values()].map((source) => source.pollOnce(signal)));
-    return failures.filter((failure) => failure !== undefined);
+  /** Polls all sources once, concurrently. */
+  pollOnce(signal: AbortSignal): Promise<readonly PolledOnce[]> {
+    return Promise.all([...this.#sources.values()].map((source) => source.pollOnce(signal)));
   }
 
-  /** Polls a source now instead of at its next scheduled time. Returns false if a poll is in progress; undefined if no source has the name. */
+  /**
+   * Polls a source now instead of at its next scheduled time, or tells the process that polls it. Returns false if a poll is in progress in this
+   * process; undefined if no source has the name.
+   */
   pollNow(source: string): boolean | undefined {
-    return this.#sources.get(source)?.pollNow();
+    const unit = this.#sources.get(source);
+    const { shared } = this.#parts;
+    if (!unit || !shared || shared.duties.holds(`poll:${source}`)) return unit?.pollNow();
+    void shared.machines.tell({ kind: 'poll', source });
+    return true;
+  }
+
+  /** Polls a source now if this process is the one that polls it, because another process was asked to. */
+  pollIfHeld(source: string): void {
+    if (this.#parts.shared?.duties.holds(`poll:${source}`)) this.#sources.get(source)?.pollNow();
   }
 
   /** Updates every mirror once. */

@@ -9,7 +9,7 @@ import { attemptLeaseMs } from '../joints/deliver.ts';
 import { dispatch } from '../joints/dispatch.ts';
 import { type MirrorParts, mirrorLedger, mirrorOnce } from '../joints/mirror-ledger.ts';
 import { claimLimits } from '../joints/open-carrier.ts';
-import { Loops } from '../joints/restarting-loops.ts';
+import { type Loop, Loops } from '../joints/restarting-loops.ts';
 import { watchWorkers } from '../joints/watch-workers.ts';
 import type { Parts } from '../start/compose.ts';
 
@@ -57,18 +57,31 @@ export class SinkUnit {
 
   #startDispatch(config: Config, sink: SinkConfig, open: OpenSink): Promise<void> {
     const { name, batch, rate } = sink;
-    const { role, wakes, openSinks } = this.#parts;
+    const { role, wakes, openSinks, shared } = this.#parts;
     const pace = this.#parts.paces.of(name, rate);
-    const parts = { ...this.#jointParts(), wake: wakes.open(name), pace };
+    const parts = {
+      ...this.#jointParts(),
+      wake: wakes.open(name),
+      pace,
+      isAlive: shared && (() => shared.duties.life.isAlive()),
+    };
     const waitMs = role.kind === 'sync' ? 0 : batch.waitMs;
     const request = { max: batch.max, waitMs, ...claimLimits(config, sink, attemptLeaseMs(open)) };
     // Attempts that hang at the former destination must not use up the window of the current one.
     const requestNow = () => ({ ...request, window: request.window + openSinks.retiring(name) });
-    const duty = `dispatch:${name}` as const;
-    this.#loops.startWhileHeld(duty, `dispatching to ${name}`, (signal) =>
-      dispatch(name, requestNow, parts, signal),
+    const run: Loop = (signal) => dispatch(name, requestNow, parts, signal);
+    if (this.#claimsForItself(sink)) this.#loops.start(`dispatching to ${name}`, run);
+    else this.#loops.startWhileHeld(`dispatch:${name}`, `dispatching to ${name}`, run);
+    return this.#loops.startWhileHeld(`backfill:${name}`, `backfilling ${name}`, (signal) =>
+      backfill(name, parts, signal),
     );
-    return this.#loops.startWhileHeld(duty, `backfilling ${name}`, (signal) => backfill(name, parts, signal));
+  }
+
+  /** Whether each process on a shared ledger claims what it attempts. A rate counts for all processes together, so one of them claims. */
+  #claimsForItself({ rate }: SinkConfig): boolean {
+    return (
+      this.#parts.shared !== undefined && this.#parts.carrier.kind === 'in-process' && rate === undefined
+    );
   }
 
   /** Updates the sink's mirror once, if it has one. */

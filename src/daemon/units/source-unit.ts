@@ -1,11 +1,13 @@
 import type { SourceConfig } from '../../config/contract/config.ts';
+import type { DutyWork, HeldDuty } from '../../ledger/contract/machines.ts';
 import type { Source } from '../../source/contract/source.ts';
 import { openSource } from '../../source/http-source.ts';
-import { type PollFailure, type PollParts, poll } from '../joints/poll.ts';
+import { onceHeld } from '../joints/once-held.ts';
+import { type PolledOnce, type PollFailure, type PollParts, poll } from '../joints/poll.ts';
 import { pollLoop } from '../joints/poll-loop.ts';
 import { PollRequest } from '../joints/poll-request.ts';
 import { ReportedRejections } from '../joints/reported-rejections.ts';
-import { Loops } from '../joints/restarting-loops.ts';
+import { type DutyLoop, Loops } from '../joints/restarting-loops.ts';
 import type { Parts } from '../start/compose.ts';
 
 /** One running source under one configuration. */
@@ -34,12 +36,13 @@ export class SourceUnit {
     const { name, poll: schedule } = this.#config;
     const { random } = this.#parts;
     const { retiring } = this.#loops;
-    this.#loops.startWhileHeld(`poll:${name}`, `polling ${name}`, async (signal) => {
+    const polling: DutyLoop = async (signal, held) => {
       await after;
       if (signal.aborted || retiring.aborted) return;
-      const parts = { ...this.#pollParts(), schedule, random, request: this.#request };
-      await pollLoop({ ...parts, retired: retiring }, signal);
-    });
+      const parts = { ...this.#pollParts(held), schedule, random, request: this.#request };
+      await pollLoop({ ...parts, retired: AbortSignal.any([retiring, held.retiring]) }, signal);
+    };
+    this.#loops.startWhileHeld(`poll:${name}`, `polling ${name}`, polling, 'when-quiet');
   }
 
   /** Polls now instead of at the next scheduled time. Returns false if a poll is in progress. */
@@ -47,9 +50,15 @@ export class SourceUnit {
     return this.#request.pollNow();
   }
 
-  /** Polls once. Returns the failure, if any. */
-  pollOnce(signal: AbortSignal): Promise<PollFailure | undefined> {
-    return poll(this.#pollParts(), signal);
+  /** Polls once, unless another process polls the source. Returns the failure, if any, or that process. */
+  async pollOnce(signal: AbortSignal): Promise<PolledOnce> {
+    let failure: PollFailure | undefined;
+    const work: DutyWork = async (held, lost) => {
+      const failed = await poll(this.#pollParts(held), AbortSignal.any([signal, lost]));
+      failure = lost.aborted ? undefined : failed;
+    };
+    const elsewhere = await onceHeld(`poll:${this.#config.name}`, work, this.#parts, signal);
+    return { source: this.#config.name, failure, elsewhere };
   }
 
   /** Starts no further poll. Resolves when the poll in progress has ended and the source is closed. */
@@ -66,7 +75,7 @@ export class SourceUnit {
     await this.#source?.close(graceMs);
   }
 
-  #pollParts(): PollParts {
+  #pollParts(held?: HeldDuty): PollParts {
     const { ledger, clock, random, wakes, current, telemetry } = this.#parts;
     const { dataDir, tokenKey } = current.config;
     const { emit } = telemetry;
@@ -84,6 +93,7 @@ export class SourceUnit {
       emit,
       onOwed: () => wakes.notifyAll(),
       rejections: this.#rejections,
+      duty: held?.token,
     };
   }
 }

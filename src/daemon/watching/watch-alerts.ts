@@ -9,6 +9,7 @@ import { diskSpace } from '../../operations/disk-space.ts';
 import { disk as files } from '../../platform/files/file-system.ts';
 import { nextBeat } from '../../platform/time/aligned-sleep.ts';
 import { type FileRuns, runsOf } from '../../status/export-view.ts';
+import { readPollError } from '../../status/poll-error.ts';
 import { evaluateConditions } from '../../status/problems/alert-conditions.ts';
 import type { AlertInputs, ObservedSink, ObservedSource } from '../../status/problems/alert-inputs.ts';
 import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
@@ -105,9 +106,21 @@ class Observer {
       grant: options.grant,
       rejected: listing?.rejected ?? 0,
       rejectedReason: listing?.rejected ? await this.#rejectedReason(name) : undefined,
-      failure: this.#parts.pollFailures.of(name),
+      failure: await this.#failure(name),
       silence: this.#silence(name),
     };
+  }
+
+  /** Returns the failure of a source's last poll. If another process polls the source, the ledger knows it, without the next step. */
+  async #failure(source: string): Promise<ObservedSource['failure']> {
+    const { shared, pollFailures, ledger } = this.#parts;
+    if (!shared || shared.duties.holds(`poll:${source}`)) return pollFailures.of(source);
+    const { sources } = await ledger.status();
+    const poll = sources.find((one) => one.source === source)?.lastPoll;
+    if (poll?.status !== 'failed' && poll?.status !== 'partial') return undefined;
+    const { code, reason } = readPollError(poll.error ?? '');
+    // Without a code, a stop cut the poll off.
+    return code === undefined ? undefined : { code, reason, isPartial: poll.status === 'partial' };
   }
 
   /** Returns what is wrong with most of the rejected leads of a source, judging by the newest ones. */

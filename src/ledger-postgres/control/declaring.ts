@@ -5,25 +5,36 @@ import {
   isNameTaken,
   type LastDeclaration,
 } from '../../ledger/contract/declaration.ts';
+import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import {
   decodeHealth,
   encodeHealth,
   freeNameInIds,
   nameTaken,
 } from '../../ledger/rules/delivering/sink-row.ts';
+import { DUTY_LEASE_MS } from '../../ledger/rules/machines/lease-times.ts';
 import { allSinks, countedSinks, findSink, type Sink } from '../database/sinks.ts';
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 
+/** How the duty to poll a source begins. */
+const POLL = 'poll:';
+
 /**
- * Makes exactly these sinks active, under the owing lock. Leads that were listed while a sink was not active become the backfill of that sink.
+ * Makes these sinks active, and those of other living processes stay so, under the owing lock: a machine with an old configuration must not take the sinks
+ * of the others away. Leads that were listed while a sink was not active become the backfill of that sink. `holder` is the process that declares them.
  * @throws LedgerError `name-taken` if a sink cannot be renamed
  */
-export async function declareSinks(tx: Transaction, sinks: readonly DeclaredSink[]): Promise<void> {
+export async function declareSinks(
+  tx: Transaction,
+  sinks: readonly DeclaredSink[],
+  holder: string,
+): Promise<void> {
   tx.requireOwingLock();
   const newest = (await tx.first(NEWEST_VERSION))?.no ?? 0;
   await tx.rows(LOCK_ALL);
-  for (const sink of sinks) await renameFormer(tx, sink, sinks);
+  const others = await declaredElsewhere(tx, holder);
+  for (const sink of sinks) await renameFormer(tx, sink, sinks, others.sinks);
   const known = new Map((await allSinks(tx)).map((row) => [row.name, row]));
   for (const sink of sinks) {
     const row = known.get(sink.name);
@@ -31,9 +42,20 @@ export async function declareSinks(tx: Transaction, sinks: readonly DeclaredSink
     if (row) await redeclare(tx, row, sink, newest);
     else await add(tx, sink, newest);
   }
-  for (const row of known.values()) if (row.active) await retire(tx, row, newest);
+  for (const row of known.values())
+    if (row.active && !others.sinks.has(row.name)) await retire(tx, row, newest);
   for (const sink of sinks) await mapTo(tx, sink);
   for (const sink of sinks) await moveTo(tx, sink);
+}
+
+/** Returns the sinks and sources that other living processes have. */
+async function declaredElsewhere(tx: Transaction, holder: string) {
+  const rows = await tx.rows(LIVING, [holder, tx.now, DUTY_LEASE_MS]);
+  const wanted = rows.flatMap(({ wants }) => JSON.parse(wants) as string[]);
+  return {
+    sinks: new Set(rows.flatMap(({ sinks }) => JSON.parse(sinks) as string[])),
+    sources: wanted.filter((duty) => duty.startsWith(POLL)).map((duty) => duty.slice(POLL.length)),
+  };
 }
 
 async function add(tx: Transaction, sink: DeclaredSink, newest: number): Promise<void> {
@@ -67,9 +89,16 @@ async function renameFormer(
   tx: Transaction,
   { name, formerly }: DeclaredSink,
   all: readonly DeclaredSink[],
+  elsewhere: ReadonlySet<string>,
 ): Promise<void> {
   if (formerly === undefined || all.some((sink) => sink.name === formerly)) return;
   const [taken, former] = [await findSink(tx, name), await findSink(tx, formerly)];
+  if (taken === undefined && elsewhere.has(formerly))
+    throw new LedgerError(
+      'name-taken',
+      `The sink ${formerly} cannot become ${name}, because another leadsync on this ledger still has a sink ${formerly}.`,
+      `Stop all others whose configuration has ${formerly}, then start one with the new name.`,
+    );
   if (taken === undefined) await tx.run(RENAME, [name, formerly]);
   else if (former && isNameTaken(taken, former)) throw nameTaken(name, formerly);
 }
@@ -91,11 +120,16 @@ async function moveTo(tx: Transaction, { name, place }: DeclaredSink): Promise<v
   await tx.run(MOVE, [name, place, JSON.stringify(after), encodeHealth(renewed)]);
 }
 
-/** Declares the sources that are configured. */
-export async function declareSources(tx: Transaction, sources: readonly DeclaredSource[]): Promise<void> {
+/** Declares the sources that are configured. Those of other living processes stay declared. */
+export async function declareSources(
+  tx: Transaction,
+  sources: readonly DeclaredSource[],
+  holder: string,
+): Promise<void> {
   await tx.rows(LOCK_SOURCES);
   const names = texts(sources.map(({ name }) => name));
-  await tx.run(UNDECLARE, [names]);
+  const others = await declaredElsewhere(tx, holder);
+  await tx.run(UNDECLARE, [texts([...sources.map(({ name }) => name), ...others.sources])]);
   await tx.run(CONFIGURE, [names, texts(sources.map(({ config }) => config))]);
 }
 
@@ -118,6 +152,10 @@ export async function lastDeclaration(tx: Transaction): Promise<LastDeclaration>
   };
 }
 
+const LIVING = statement<{ sinks: string; wants: string }>(
+  'living-processes',
+  'SELECT p.sinks, p.wants FROM _processes p WHERE p.holder <> $1 AND abs($2::bigint - p.seen_at) < $3',
+);
 const NEWEST_VERSION = statement<{ no: number }>(
   'newest-version',
   'SELECT coalesce(max(version_no), 0) AS no FROM _versions',

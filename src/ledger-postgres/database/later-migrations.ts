@@ -1,4 +1,4 @@
-import { machineTables } from './machines-migration.ts';
+import { machineTables, sinksOfProcesses } from './machines-migration.ts';
 import { pageIndexes } from './page-index-migration.ts';
 
 /** The migrations after the first one, which schema.ts describes. */
@@ -115,4 +115,5 @@ export const laterMigrations: readonly string[] = [
   END $$;
   `,
   machineTables,
+  sinksOfProcesses,
 ];

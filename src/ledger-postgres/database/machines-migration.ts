@@ -18,3 +18,8 @@ export const machineTables = `
     held_until bigint NOT NULL              -- when the lease ends; when it was given up, if it was
   ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 `;
+
+/** A migration that adds the sinks to which each process dispatches, and those whose folder is only on its machine, as JSON. */
+export const sinksOfProcesses = `
+  ALTER TABLE _processes ADD COLUMN sinks text NOT NULL DEFAULT '[]', ADD COLUMN folders text NOT NULL DEFAULT '[]';
+`;

@@ -35,6 +35,7 @@ export class Notices {
   /** Whether another process has written since `changedElsewhere` was last asked. */
   #changed = false;
   readonly #waiting = new Set<() => void>();
+  readonly #hearers = new Set<(message: string) => void>();
   #telling: Promise<void> | undefined;
   #again = false;
   readonly #closed = new AbortController();
@@ -67,6 +68,16 @@ export class Notices {
     this.#telling ??= this.#tellAll().finally(() => {
       this.#telling = undefined;
     });
+  }
+
+  /** Sends a message to the other processes that is not about a write. It may get lost. */
+  async send(message: string): Promise<void> {
+    await this.#send(this.#channel, `${this.#own} ${message}`).catch(() => undefined);
+  }
+
+  /** Calls `hear` with each message of another process. */
+  onMessage(hear: (message: string) => void): void {
+    this.#hearers.add(hear);
   }
 
   /** Whether another process has sent a notice of a write since the last call, or may have, because the connection was lost. */
@@ -121,8 +132,12 @@ export class Notices {
 
   async #listen(): Promise<PoolClient> {
     const client = await this.#pool.connect();
-    client.on('notification', ({ payload }) => {
-      if (payload !== this.#own) this.#hear();
+    client.on('notification', ({ payload = '' }) => {
+      const from = payload.slice(0, this.#own.length);
+      if (from === this.#own) return;
+      const message = payload.slice(from.length + 1);
+      if (message === '') this.#hear();
+      else for (const hear of this.#hearers) hear(message);
     });
     try {
       await client.query(`LISTEN ${quoted(this.#channel)}`);

@@ -76,7 +76,7 @@ const ANY_DUE = statement<{ due: boolean }>(
 
 const LEASED = statement<{ leased: number }>(
   'leased',
-  'SELECT count(*) AS leased FROM _batches WHERE sink_no = $1 AND leased_until > $2 AND lease <> 0',
+  'SELECT count(*) AS leased FROM _batches WHERE sink_no = $1 AND leased_until > $2 AND lease <> 0 AND ($3::text IS NULL OR holder = $3)',
 );
 
 const NEXT_LEASE_END = statement<{ at: number | null }>(

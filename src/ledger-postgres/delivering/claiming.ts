@@ -65,19 +65,19 @@ export class Claiming {
     if (!found?.active) return nothing(undefined);
     await extendLeases(tx, found, request);
     if (found.health.pausedSince) return nothing(found.health);
-    if (probe === undefined && isProbeDue(tx, found) && (await roomFor(tx, found, request)) > 0)
+    if (probe === undefined && isProbeDue(tx, found) && (await roomFor(tx, found, request, holder)) > 0)
       return undefined;
     // Of a held sink there is one probe at a time, whichever process claims it.
     const sink = found.health.heldSince ? await lockSink(tx, found.sinkNo) : found;
     const lease = { holder, until: tx.now + (request.beginForMs ?? request.leaseMs) };
-    const room = await roomFor(tx, sink, request);
+    const room = await roomFor(tx, sink, request, holder);
     const memory = this.#memoryOf(sink);
     const claimBatches = () =>
       sink.health.heldSince
         ? this.#probe(tx, sink, lease, probe ?? null)
         : this.#due(tx, sink, { request, room, lease, memory });
     const refs = room > 0 ? await claimBatches() : [];
-    const nextAt = await nextClaimAt(tx, sink, request, memory.floor?.place ?? START);
+    const nextAt = await nextClaimAt(tx, sink, { request, holder }, memory.floor?.place ?? START);
     const nextInMs = nextAt && Math.max(0, nextAt - tx.now);
     return { claimed: { refs, nextInMs, health: sink.health }, keep: () => this.#keep(sink, memory) };
   }

@@ -62,15 +62,25 @@ export async function newestOf(
   return toBatches(withoutPartialBatch(newerThan(rows, since), request, tx.now), max).slice(0, turns);
 }
 
-/** Returns how many batches of a sink are under a lease. */
-export async function leasedOf(tx: Transaction, { sinkNo }: Sink): Promise<number> {
-  return (await tx.first(LEASED, [sinkNo, tx.now]))?.leased ?? 0;
+/** Returns how many batches of a sink are under a lease: those of one process, or of all. */
+export async function leasedOf(tx: Transaction, { sinkNo }: Sink, holder?: string | null): Promise<number> {
+  return (await tx.first(LEASED, [sinkNo, tx.now, holder ?? null]))?.leased ?? 0;
 }
 
-/** Returns how many batches a claim may return; zero or negative if none. */
-export async function roomFor(tx: Transaction, sink: Sink, request: ClaimRequest): Promise<number> {
+/**
+ * Returns how many batches a claim may return; zero or negative if none. If `holder` attempts them itself, only its own count, unless the sink is held,
+ * which has one probe at a time, or allows fewer than are configured, which is for all processes together.
+ */
+export async function roomFor(
+  tx: Transaction,
+  sink: Sink,
+  request: ClaimRequest,
+  holder: string | null,
+): Promise<number> {
+  const { heldSince, places } = sink.health;
+  const counted = heldSince || places !== undefined ? null : holder;
   return Math.min(
-    capacityOf(sink, request) - (await leasedOf(tx, sink)),
+    capacityOf(sink, request) - (await leasedOf(tx, sink, counted)),
     request.most ?? Number.POSITIVE_INFINITY,
   );
 }
@@ -82,13 +92,13 @@ export async function roomFor(tx: Transaction, sink: Sink, request: ClaimRequest
 export async function nextClaimAt(
   tx: Transaction,
   sink: Sink,
-  request: ClaimRequest,
+  { request, holder }: { readonly request: ClaimRequest; readonly holder: string | null },
   floor: Place,
 ): Promise<number | undefined> {
   const { heldSince, probeAt } = sink.health;
   if (heldSince && probeAt && probeAt.getTime() > tx.now) return probeAt.getTime();
   const leaseEnd = (await tx.first(NEXT_LEASE_END, [sink.sinkNo, tx.now]))?.at;
-  if ((await roomFor(tx, sink, request)) <= 0) return leaseEnd ?? undefined;
+  if ((await roomFor(tx, sink, request, holder)) <= 0) return leaseEnd ?? undefined;
   const due = await tx.first(NEXT_DUE, [sink.sinkNo, heldSince ? 0 : request.waitMs, ...floor]);
   return earliest(leaseEnd, due?.at);
 }

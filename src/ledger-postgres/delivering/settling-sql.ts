@@ -146,9 +146,11 @@ const RELEASE = statement(
   'UPDATE _batches SET lease = 0, holder = NULL, leased_until = $4 WHERE batch_no = $1 AND lease = $2 AND holder = $3',
 );
 
+/** Ends the leases of a process, unless it has come back: it shows that it is alive before it claims anything. */
 const END_LEASES = statement(
   'end-leases',
-  `UPDATE _batches SET leased_until = 0 WHERE ${inOrder('b.holder = $1')}`,
+  `UPDATE _batches SET leased_until = 0
+   WHERE ${inOrder('b.holder = $1 AND NOT EXISTS (SELECT 1 FROM _processes p WHERE p.holder = $1)')}`,
 );
 
 /** The statements of beginning and settling attempts. */

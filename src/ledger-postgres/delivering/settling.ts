@@ -287,7 +287,7 @@ export async function release(
   return true;
 }
 
-/** Ends the leases of a process that is known to be dead. Returns how many. */
+/** Ends the leases of a process that is dead and that the ledger no longer knows as a process. Returns how many. */
 export function reclaimLeases(tx: Transaction, dead: string): Promise<number> {
   return tx.run(END_LEASES, [dead]);
 }

@@ -8,8 +8,8 @@ const LIMIT = statement(
 
 const SHOW_LIFE = statement(
   'show-life',
-  `INSERT INTO _processes (holder, machine, role, wants, reluctant, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, $6, $6)
-   ON CONFLICT (holder) DO UPDATE SET machine = $2, role = $3, wants = $4, reluctant = $5, seen_at = $6`,
+  `INSERT INTO _processes (holder, machine, role, sinks, folders, wants, reluctant, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+   ON CONFLICT (holder) DO UPDATE SET machine = $2, role = $3, sinks = $4, folders = $5, wants = $6, reluctant = $7, seen_at = $8`,
 );
 
 /**
@@ -28,10 +28,12 @@ const PROCESSES = statement<{
   holder: string;
   machine: string;
   role: string;
+  sinks: string;
+  folders: string;
   wants: string;
   reluctant: string;
   seen_at: number;
-}>('processes', 'SELECT holder, machine, role, wants, reluctant, seen_at FROM _processes');
+}>('processes', 'SELECT holder, machine, role, sinks, folders, wants, reluctant, seen_at FROM _processes');
 
 const DUTIES = statement<{
   duty: string;
@@ -62,7 +64,13 @@ const FORGET_PROCESSES = statement(
   `DELETE FROM _processes WHERE holder = ANY (ARRAY(SELECT p.holder FROM _processes p WHERE p.seen_at < $1 FOR UPDATE SKIP LOCKED))`,
 );
 
-const LEAVE = statement('leave', 'DELETE FROM _processes WHERE holder = $1');
+/** Removes a process, unless it has been seen since a time. */
+const REMOVE = statement(
+  'remove-process',
+  'DELETE FROM _processes WHERE holder = $1 AND seen_at = coalesce($2::bigint, seen_at)',
+);
+
+const IS_KNOWN = statement('is-known', 'SELECT 1 FROM _processes WHERE holder = $1');
 
 /** The statements of processes and duties. */
 export const machinesSql = {
@@ -74,5 +82,6 @@ export const machinesSql = {
   TAKE,
   ADD_DUTIES,
   FORGET_PROCESSES,
-  LEAVE,
+  REMOVE,
+  IS_KNOWN,
 };

@@ -1,11 +1,21 @@
-import type { Beat, Found, HeldToken, KnownDuty, Machines, OwnLife } from '../../ledger/contract/machines.ts';
+import type {
+  Beat,
+  Found,
+  HeldToken,
+  KnownDuty,
+  Machines,
+  Message,
+  OwnLife,
+} from '../../ledger/contract/machines.ts';
 import { leaseTimes } from '../../ledger/rules/machines/lease-times.ts';
+import type { Notices } from '../database/notices.ts';
 import type { PostgresAccess } from '../database/postgres-access.ts';
 import { texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { machinesSql } from './machines-sql.ts';
 
-const { ADD_DUTIES, DUTIES, FORGET_PROCESSES, KEEP, LEAVE, LIMIT, PROCESSES, SHOW_LIFE, TAKE } = machinesSql;
+const { ADD_DUTIES, DUTIES, FORGET_PROCESSES, IS_KNOWN, KEEP, LIMIT, PROCESSES, REMOVE, SHOW_LIFE, TAKE } =
+  machinesSql;
 
 /** Time after which a dead process is forgotten, in ms. Every lease that it held has ended long before. */
 const FORGOTTEN_MS = 86_400_000;
@@ -19,40 +29,61 @@ export class PostgresMachines implements Machines {
   readonly #access: PostgresAccess;
   readonly #leaseMs: number;
   readonly #beatMs: number;
+  readonly #notices: Notices;
 
-  constructor(access: PostgresAccess, holder: string, leaseMs: number) {
+  constructor(access: PostgresAccess, notices: Notices, holder: string, leaseMs: number) {
     this.#access = access;
+    this.#notices = notices;
     this.holder = holder;
     this.#leaseMs = leaseMs;
     this.#beatMs = leaseTimes(leaseMs).beatMs;
   }
 
   async beat(own: OwnLife, choose: (found: Found) => readonly string[]): Promise<Beat> {
-    const beat = await this.#access.beat(this.#beatMs, (tx) => this.#beat(tx, own, choose));
+    const { beat, gaveUp } = await this.#access.beat(this.#beatMs, (tx) => this.#beat(tx, own, choose));
+    if (gaveUp) void this.tell({ kind: 'given-up' });
     const known = new Set(beat.duties.map(({ duty }) => duty));
     const missing = own.wants.filter((duty) => !known.has(duty));
     if (missing.length === 0) return beat;
     // A transaction of its own: until it is committed, others that add the same duties wait for it.
     await this.#access.beat(this.#beatMs, (tx) => tx.run(ADD_DUTIES, [texts(missing), tx.now]));
-    return this.#access.beat(this.#beatMs, (tx) => this.#beat(tx, own, choose));
+    return (await this.#access.beat(this.#beatMs, (tx) => this.#beat(tx, own, choose))).beat;
   }
 
   async leave(): Promise<void> {
-    await this.#access.beat(this.#beatMs, async (tx) => {
-      await tx.run(KEEP, [this.holder, texts([]), tx.now, tx.now]);
-      await tx.run(LEAVE, [this.holder]);
-    });
+    await this.remove(this.holder);
   }
 
-  async #beat(tx: Transaction, own: OwnLife, choose: (found: Found) => readonly string[]): Promise<Beat> {
+  async remove(holder: string, lastBeat?: string): Promise<boolean> {
+    const isRemoved = await this.#access.beat(this.#beatMs, async (tx) => {
+      await tx.run(REMOVE, [holder, lastBeat ?? null]);
+      if (await tx.first(IS_KNOWN, [holder])) return false;
+      await tx.run(KEEP, [holder, texts([]), tx.now, tx.now]);
+      return true;
+    });
+    if (isRemoved) await this.tell({ kind: 'given-up' });
+    return isRemoved;
+  }
+
+  tell(message: Message): Promise<void> {
+    return this.#notices.send(JSON.stringify(message));
+  }
+
+  onMessage(hear: (message: Message) => void): void {
+    this.#notices.onMessage((message) => hear(JSON.parse(message) as Message));
+  }
+
+  async #beat(tx: Transaction, own: OwnLife, choose: (found: Found) => readonly string[]) {
     const { holder } = this;
-    const { machine, role, wants, reluctant } = own;
+    const { machine, role, sinks, folders, wants, reluctant } = own;
     const until = tx.now + this.#leaseMs;
     await tx.rows(LIMIT, [String(Math.ceil(this.#beatMs / 2))]);
     await tx.run(SHOW_LIFE, [
       holder,
       machine,
       role,
+      JSON.stringify(sinks),
+      JSON.stringify(folders),
       JSON.stringify(wants),
       JSON.stringify(reluctant),
       tx.now,
@@ -63,11 +94,12 @@ export class PostgresMachines implements Machines {
       await tx.run(FORGET_PROCESSES, [tx.now - FORGOTTEN_MS]);
     const taken = await this.#take(tx, found, choose(found));
     const held: HeldToken[] = kept.filter((duty) => duty.holder !== null);
-    return {
+    const beat: Beat = {
       processes: found.processes,
       duties: found.duties.map((duty) => taken.get(duty.duty) ?? duty),
       held: [...held, ...taken.values()].map(({ duty, token }) => ({ duty, token })),
     };
+    return { beat, gaveUp: held.length < kept.length };
   }
 
   async #take(tx: Transaction, found: Found, chosen: readonly string[]): Promise<Map<string, KnownDuty>> {
@@ -90,13 +122,16 @@ async function find(tx: Transaction): Promise<Found> {
   const processes = await tx.rows(PROCESSES);
   const duties = await tx.rows(DUTIES);
   return {
-    processes: processes.map(({ holder, machine, role, wants, reluctant, seen_at }) => ({
+    processes: processes.map(({ holder, machine, role, sinks, folders, wants, reluctant, seen_at }) => ({
       holder,
       machine,
       role,
+      sinks: JSON.parse(sinks) as string[],
+      folders: JSON.parse(folders) as string[],
       wants: JSON.parse(wants) as string[],
       reluctant: JSON.parse(reluctant) as string[],
       seenMsAgo: tx.now - seen_at,
+      lastBeat: String(seen_at),
     })),
     duties: duties.map(({ duty, holder, token, renewals, since, held_until }) => ({
       duty,

@@ -1,9 +1,15 @@
+import type { Ledger } from './ledger.ts';
+
 /** What a process reports about itself with each beat. */
 export interface OwnLife {
   /** The name of its machine. */
   readonly machine: string;
   /** What it was started as, such as `run`. */
   readonly role: string;
+  /** The sinks that it dispatches to. A sink stays declared as long as a living process names it. */
+  readonly sinks: readonly string[];
+  /** The sinks whose folder is only on its machine. */
+  readonly folders: readonly string[];
   /** The duties that it would take, and keeps if it holds them. It gives up all others that it holds. */
   readonly wants: readonly string[];
   /** Those of the duties for which it stands behind the other processes. */
@@ -16,7 +22,18 @@ export interface KnownProcess extends OwnLife {
   readonly holder: string;
   /** How long ago its last beat was, in ms by the ledger's clock. Negative if that clock was set back. */
   readonly seenMsAgo: number;
+  /** Differs after each of its beats. */
+  readonly lastBeat: string;
 }
+
+/** What one process tells the others, so that they need not wait for their next beats. May get lost. */
+export type Message =
+  /** A duty was given up. */
+  | { readonly kind: 'given-up' }
+  /** The process that polls the source is to poll it now. */
+  | { readonly kind: 'poll'; readonly source: string }
+  /** The process that makes exports is to make this one now. */
+  | { readonly kind: 'export'; readonly name: string };
 
 /** A duty in the ledger, and who holds it. */
 export interface KnownDuty {
@@ -63,12 +80,35 @@ export interface Machines {
   beat(own: OwnLife, choose: (found: Found) => readonly string[]): Promise<Beat>;
   /** Gives up every duty, and removes this process from the others. */
   leave(): Promise<void>;
+  /**
+   * Gives up every duty of a process that is dead, and removes it. Does nothing if it is alive: if `lastBeat` is given, and is no longer its last
+   * beat. Returns whether the process is removed, or was before.
+   */
+  remove(holder: string, lastBeat?: string): Promise<boolean>;
+  /** Tells the other processes. */
+  tell(message: Message): Promise<void>;
+  /** Calls `hear` with what another process tells. */
+  onMessage(hear: (message: Message) => void): void;
+}
+
+/** A ledger on which processes of several machines may work. */
+export interface SharedLedger extends Ledger {
+  /** Returns the processes of this ledger and their duties, for this process. `leaseMs` must be the same in all of them. */
+  machines(leaseMs: number): Machines;
+}
+
+/** Whether processes of several machines may work on this ledger. */
+export function isShared(ledger: Ledger): ledger is SharedLedger {
+  return 'machines' in ledger;
 }
 
 /** A duty that this process holds. */
 export interface HeldDuty {
-  /** Drawn when the duty was taken. The ledger refuses a poll that begins under a token which is no longer the one of the duty. */
-  readonly token: string;
+  /**
+   * Drawn when the duty was taken. The ledger refuses a poll that begins under a token which is no longer the one of the duty. Undefined if no other
+   * process can hold the duty.
+   */
+  readonly token: string | undefined;
   /** Whether no other process can hold the duty yet, by the clocks of this machine. True only while the signal of the work has not aborted. */
   isTrusted(): boolean;
   /** Aborts when the work should return at the next place where nothing is in progress, so that another process can take the duty. */

@@ -11,6 +11,11 @@ export interface Processes {
   isDead(name: string): Promise<boolean>;
   /** Returns all processes that joined, have not left, and are known to be dead. May leave out those that joined in the last minute. */
   dead(now: Date): Promise<readonly string[]>;
+  /**
+   * Takes everything from a dead process that shows it as alive, before its leases are reclaimed. Returns false if it has come back. Absent: a dead
+   * process never does.
+   */
+  expel?(name: string): Promise<boolean>;
   /** Forgets a dead process. */
   forget(name: string): Promise<void>;
 }

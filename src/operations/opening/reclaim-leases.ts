@@ -9,14 +9,14 @@ export async function reclaimLeases(ledger: LedgerDelivering, processes: Process
   await processes.showAlive();
   let reclaimed = 0;
   for (const name of await ledger.holders()) {
-    if (!(await processes.isDead(name))) continue;
+    if (!(await processes.isDead(name)) || (await processes.expel?.(name)) === false) continue;
     reclaimed += await ledger.reclaimLeases(name);
     await processes.forget(name); // only now, because a forgotten process is not known to be dead
   }
   return reclaimed;
 }
 
-/** At the start, reclaims the leases of dead processes, and forgets the dead processes that hold no lease. */
+/** Reclaims the leases of dead processes, and forgets the dead processes that hold no lease. */
 export async function reclaimAtStart(
   ledger: LedgerDelivering,
   processes: Processes,
@@ -26,5 +26,6 @@ export async function reclaimAtStart(
   const dead = await processes.dead(now);
   // Read only now, because a dead process takes no new lease, and its leases can be reclaimed only while it is not forgotten.
   const holders = new Set(await ledger.holders());
-  for (const name of dead) if (!holders.has(name)) await processes.forget(name);
+  for (const name of dead)
+    if (!holders.has(name) && (await processes.expel?.(name)) !== false) await processes.forget(name);
 }

@@ -17,6 +17,12 @@ export function placeOptions(directory: string) {
       .refine((path) => !/(^|\/)s3:\//.test(path), 'is the address of a bucket: write it under `to` instead')
       .optional()
       .describe(`${directory} Set either this or \`to\`.`),
+    shared: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether all machines that deliver to this sink see the same folder. Then several machines on one ledger in PostgreSQL may have the sink; otherwise one may. Absent: `false`.',
+      ),
     to: z
       .string()
       .max(MAX_ADDRESS)
@@ -67,12 +73,15 @@ function faultsIn(options: DropOptions): [path: string[], message: string][] {
   }
   const wrongKeys = keyFault(options);
   return [
+    ...(options.shared === undefined ? [] : [sharedBucket]),
     ...(directory === undefined ? [] : [twoPlaces]),
     ...(wrongKeys === undefined ? [] : [[[], wrongKeys] as [string[], string]]),
   ];
 }
 
 const twoPlaces: [string[], string] = [['to'], 'cannot be combined with `directory`: keep one of the two'];
+
+const sharedBucket: [string[], string] = [['shared'], 'has no effect with `to`: remove it'];
 
 /** Returns the bucket and the prefix of its keys; undefined if the drop is a folder. */
 export function bucketOf(

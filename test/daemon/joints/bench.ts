@@ -4,6 +4,7 @@ import { onTestFinished } from 'vitest';
 import { Pace, type Rate } from '../../../src/daemon/joints/batch-rate.ts';
 import { deliverBatch } from '../../../src/daemon/joints/deliver.ts';
 import { dispatch } from '../../../src/daemon/joints/dispatch.ts';
+import type { SignsOfLife } from '../../../src/daemon/joints/signs-of-life.ts';
 import { Wake } from '../../../src/daemon/joints/wake.ts';
 import { InProcessCarrier } from '../../../src/delivery/in-process-carrier.ts';
 import { judgeBy } from '../../../src/delivery/judge.ts';
@@ -31,6 +32,8 @@ export interface BenchOptions {
   readonly before?: (ledger: Ledger) => Promise<void>;
   /** What one attempt may take. */
   readonly budgetMs?: number;
+  /** Whether other processes can see that this one is alive; absent: always. */
+  readonly life?: Pick<SignsOfLife, 'isAlive' | 'isAliveSince'>;
 }
 
 /** Ledger, dispatch, the carrier of this process and deliver, wired as the daemon wires them, on a clock that is held. */
@@ -84,6 +87,7 @@ export class Bench {
       mappings: new CompiledMappings(() => undefined),
       clock,
       emit: this.reported.emit,
+      life: options.life,
       onSettled: () => this.wake.notify(),
     });
     this.carrier = new InProcessCarrier(attempt, clock);
@@ -108,6 +112,7 @@ export class Bench {
             emit: this.reported.emit,
             wake: this.wake,
             pace: options.rate && new Pace(options.rate, clock),
+            isAlive: options.life && (() => options.life?.isAlive() === true),
           },
           this.#stop.signal,
         ),

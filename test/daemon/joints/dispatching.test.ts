@@ -23,6 +23,17 @@ it('dispatch claims nothing while the carrier is not ready, and then offers ever
   expect(bench.sink.attempts).toEqual([[1n], [2n], [3n], [4n]]);
 });
 
+it('dispatch claims nothing while other processes may take this one for dead', async () => {
+  let isAlive = false;
+  const bench = await Bench.open({ life: { isAlive: () => isAlive, isAliveSince: () => isAlive } });
+  await bench.list(1);
+  await bench.clock.pass(MINUTE);
+  expect([bench.claims, bench.sink.attempts]).toEqual([0, []]);
+  isAlive = true;
+  await bench.clock.pass(6 * SECOND);
+  expect(bench.sink.attempts).toEqual([[1n]]);
+});
+
 it('dispatch offers what became due while the carrier was not ready within seconds, even if nothing wakes it', async () => {
   const bench = await Bench.open();
   const unready = vi.spyOn(bench.carrier, 'unready').mockReturnValue('Redis is away.');

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { LeasedDuties } from '../../../src/daemon/joints/leased-duties.ts';
-import type { DutyWork, HeldDuty, Machines } from '../../../src/ledger/contract/machines.ts';
+import type { DutyWork, HeldDuty, Machines, Message } from '../../../src/ledger/contract/machines.ts';
 import { DutyTable } from '../../simulation/machines/duty-table.ts';
 import { HeldClock } from '../../support/time/held-clock.ts';
 
@@ -12,6 +12,7 @@ const MINUTE = 60_000;
 function aScene() {
   const clock = new HeldClock();
   const table = new DutyTable(clock, LEASE_MS);
+  const hearers: ((message: Message) => void)[] = [];
   const start = (holder: string, beat?: Machines['beat']) => {
     const stopping = new AbortController();
     const failures: unknown[] = [];
@@ -20,9 +21,14 @@ function aScene() {
         holder,
         beat: beat ?? (async (own, choose) => table.beat(holder, own, choose)),
         leave: async () => table.leave(holder),
+        remove: async (other, lastBeat) => table.remove(other, lastBeat),
+        tell: async (message) => {
+          for (const hear of hearers) hear(message);
+        },
+        onMessage: (hear) => void hearers.push(hear),
       },
       clock,
-      own: { machine: holder, role: 'run' },
+      own: () => ({ machine: holder, role: 'run', sinks: [], folders: [] }),
       leaseMs: LEASE_MS,
       onFailure: (error) => failures.push(error),
     });
@@ -30,10 +36,16 @@ function aScene() {
     const stop = () => stopping.abort();
     onTestFinished(stop);
     const hold = (work: DutyWork) => duties.whileHeld('upkeep', work, stopping.signal);
-    return { hold, stop, ended, failures };
+    const tell = (message: Message) => {
+      for (const hear of hearers) hear(message);
+    };
+    return { hold, stop, ended, failures, duties, tell };
   };
   return { clock, table, start };
 }
+
+/** What a process says of itself. */
+const life = (machine: string) => ({ machine, role: 'run', sinks: [], folders: [], reluctant: [] });
 
 /** Work that lasts until its duty is lost, or until it is asked to retire. */
 function aWork() {
@@ -131,6 +143,40 @@ it('a process that stops gives its duties up after its work has ended', async ()
   await done;
   await one.ended;
   expect(table.holderOf('upkeep')).toBeUndefined();
+});
+
+it('a duty that is given up is taken as soon as this is told, and not with the next beat', async () => {
+  const { clock, table, start } = aScene();
+  const { hold, tell } = start('other');
+  table.beat('one', { ...life('one'), wants: ['upkeep'] }, () => ['upkeep']);
+  const { runs, work } = aWork();
+  void hold(work);
+  await clock.pass(10);
+  expect(runs).toHaveLength(0);
+  table.leave('one');
+  tell({ kind: 'given-up' });
+  await clock.pass(1);
+  expect(runs).toHaveLength(1);
+});
+
+it('a beat that is asked for is sent after it was asked for, also while another one is on its way', async () => {
+  const { clock, table, start } = aScene();
+  const answers: (() => void)[] = [];
+  const { duties } = start('one', async (own, choose) => {
+    await new Promise<void>((resolve) => answers.push(resolve));
+    return table.beat('one', own, choose);
+  });
+  await clock.pass(1);
+  let hasEnded = false;
+  void duties.beatNow().then(() => {
+    hasEnded = true;
+  });
+  answers[0]?.();
+  await clock.pass(1);
+  expect([answers.length, hasEnded]).toEqual([2, false]);
+  answers[1]?.();
+  await clock.pass(1);
+  expect(hasEnded).toBe(true);
 });
 
 it('a duty that works badly in a process goes to another one within two beats, and comes back after five minutes at the earliest', async () => {

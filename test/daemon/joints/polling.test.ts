@@ -206,6 +206,25 @@ describe('polling', () => {
     await polling.stop();
   });
 
+  it('that another process has ended is no failure of the source, and the source is polled again soon', async () => {
+    let left = 2;
+    const polling = await Polling.start(every30s, (polling) => {
+      const { startPoll } = polling.ledger;
+      vi.spyOn(polling.ledger, 'startPoll').mockImplementation((source) => {
+        left -= 1;
+        if (left >= 0) return Promise.reject(new LedgerError('fenced', 'Another process polls.', ''));
+        return startPoll.call(polling.ledger, source);
+      });
+      polling.source.answer = () => listingOf([1]);
+    });
+    await polling.clock.pass(3 * SECOND);
+    expect(polling.reported.of('poll-failed')).toEqual([]);
+    expect(polling.reported.of('poll-finished')).toMatchObject([{ new: 1 }]);
+    left = 3;
+    await polling.clock.pass(40 * SECOND);
+    expect(polling.reported.of('poll-failed')).toMatchObject([{ code: 'ledger-fenced' }]);
+  });
+
   it('ends as soon as a block cannot be recorded or read, also while the service stalls', async () => {
     for (const fails of ['record', 'read'] as const) {
       const polling = await Polling.start(every30s, (polling) => {

@@ -20,6 +20,16 @@ function whenBegun(bench: Bench, happen: () => unknown): void {
   });
 }
 
+/** After the commit that gives a batch back. */
+function whenReleased(bench: Bench, happen: () => void): void {
+  const { release } = bench.ledger;
+  vi.spyOn(bench.ledger, 'release').mockImplementationOnce(async (...asked) => {
+    const released = await release(...asked);
+    happen();
+    return released;
+  });
+}
+
 function watched(bench: Bench): void {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
@@ -53,6 +63,22 @@ describe('an attempt whose lease ends before it sends anything', () => {
     await bench.list(1);
     await bench.clock.pass(SECOND);
     expect(namesSent(bench)).toEqual([['New']]);
+  });
+
+  it('because other processes may have taken its process for dead sends nothing, and is made again under another lease', async () => {
+    let isAlive = true;
+    const bench = await Bench.open({ life: { isAlive: () => true, isAliveSince: () => isAlive } });
+    whenBegun(bench, () => {
+      isAlive = false;
+    });
+    whenReleased(bench, () => {
+      isAlive = true;
+    });
+    await bench.list(1);
+    await bench.clock.pass(SECOND);
+    expect(bench.ledger.begin).toHaveBeenCalledTimes(2);
+    expect(bench.sink.attempts).toEqual([[1n]]);
+    expect((await bench.health())?.recent).toBe('+');
   });
 
   it('sends no further part, and keeps the outcomes of those that were sent', async () => {

@@ -29,8 +29,11 @@ export class DutyTable {
   readonly #duties = new Map<string, DutyRow>();
   /** The poll of each source that may record. */
   readonly #polls = new Map<string, number>();
+  /** The process of each batch that is leased. */
+  readonly #leases = new Map<number, string>();
   #aheadMs = 0;
   #tokens = 0;
+  #claims = 0;
   /** How often a duty was given up by a process that went on. */
   moves = 0;
 
@@ -64,6 +67,38 @@ export class DutyTable {
         row.holder = undefined;
         row.untilMs = this.#nowMs;
       }
+  }
+
+  /** Removes a process that is dead, unless it has beaten since. Returns whether it is removed. */
+  remove(holder: string, lastBeat?: string): boolean {
+    const process = this.#processes.get(holder);
+    if (process && lastBeat !== undefined && String(process.seenAtMs) !== lastBeat) return false;
+    this.leave(holder);
+    return true;
+  }
+
+  /** Leases a batch. Returns its lease. */
+  claim(holder: string): number {
+    this.#claims += 1;
+    this.#leases.set(this.#claims, holder);
+    return this.#claims;
+  }
+
+  settle(lease: number): void {
+    this.#leases.delete(lease);
+  }
+
+  /** Whether a lease was reclaimed, so that another process may attempt its batch. */
+  isReclaimed(lease: number): boolean {
+    return !this.#leases.has(lease);
+  }
+
+  /** Ends the leases of a process, unless it has shown that it is alive. Returns how many. */
+  reclaim(holder: string): number {
+    if (this.#processes.has(holder)) return 0;
+    const leases = [...this.#leases].filter(([, name]) => name === holder).map(([lease]) => lease);
+    for (const lease of leases) this.#leases.delete(lease);
+    return leases.length;
   }
 
   /** Begins a poll under a token, and ends the one before. Returns its number; undefined if another process has taken the duty since. */
@@ -121,6 +156,7 @@ export class DutyTable {
       ...own,
       holder,
       seenMsAgo: nowMs - seenAtMs,
+      lastBeat: String(seenAtMs),
     }));
     const duties: KnownDuty[] = [...this.#duties].map(([duty, { sinceMs, untilMs, ...row }]) => ({
       ...row,
@@ -160,5 +196,8 @@ export function machinesOver(
     holder,
     beat: (own, choose) => life.act(() => call(() => table.beat(holder, own, choose)), 'attempt'),
     leave: () => life.act(() => call(() => table.leave(holder))),
+    remove: (other, lastBeat) => life.act(() => call(() => table.remove(other, lastBeat))),
+    tell: async () => undefined,
+    onMessage: () => undefined,
   };
 }

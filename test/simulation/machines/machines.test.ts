@@ -32,7 +32,7 @@ function fault(on: Several): void {
 }
 
 /** Runs machines with faults, and then without. Returns how much was recorded. */
-async function run(seed: number): Promise<{ recorded: number; moves: number }> {
+async function run(seed: number) {
   const on = new Several(seed);
   try {
     for (let starts = 0; starts < 3; starts += 1) on.start();
@@ -49,23 +49,27 @@ async function run(seed: number): Promise<{ recorded: number; moves: number }> {
     on.start();
     await on.pass(2 * LEASE_MS + 2 * NETWORK_MS);
     for (const duty of DUTIES) expect([duty, on.trusting(duty).length]).toEqual([duty, 1]);
-    return { recorded: on.recorded, moves: on.table.moves };
+    return { recorded: on.recorded, moves: on.table.moves, sent: on.sent, reclaimed: on.reclaimed };
   } finally {
     on.close();
   }
 }
 
-it('no two machines trust a duty or record for a source, and every duty is held again, whatever fails', async () => {
-  let [recorded, moves] = [0, 0];
+it('no two machines trust a duty, record for a source or attempt a batch, and every duty is held again, whatever fails', async () => {
+  let [recorded, moves, sent, reclaimed] = [0, 0, 0, 0];
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     const done = await run(seed).catch((error) => {
       throw new Error(`seed ${seed}: ${error instanceof Error ? error.message : String(error)}`);
     });
     recorded += done.recorded;
     moves += done.moves;
+    sent += done.sent;
+    reclaimed += done.reclaimed;
   }
   expect(recorded).toBeGreaterThan(5_000);
   expect(moves).toBeGreaterThan(0);
+  expect(sent).toBeGreaterThan(5_000);
+  expect(reclaimed).toBeGreaterThan(50);
 });
 
 it.each(Array.from({ length: 20 }, (_, seed) => seed))(

@@ -1,4 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import type { Duty } from '../../../src/daemon/joints/duties.ts';
 import { DUTY_LEASE_MS } from '../../../src/ledger/rules/machines/lease-times.ts';
 import { HeldClock } from '../../support/time/held-clock.ts';
 import { Chance } from '../chance.ts';
@@ -8,7 +9,7 @@ import { Machine } from './machine.ts';
 
 export const LEASE_MS = DUTY_LEASE_MS;
 export const BEAT_MS = LEASE_MS / 4;
-export const DUTIES = ['poll:main', 'poll:other', 'upkeep'];
+export const DUTIES: readonly Duty[] = ['poll:main', 'poll:other', 'upkeep'];
 /** The longest that a message takes while the network is whole, in ms. */
 export const NETWORK_MS = 40;
 
@@ -30,6 +31,8 @@ export class Several {
   #violation: Violation | undefined;
   #starts = 0;
   recorded = 0;
+  sent = 0;
+  reclaimed = 0;
 
   constructor(seed: number) {
     this.chance = new Chance(seed, 'machines');
@@ -52,6 +55,10 @@ export class Several {
       duties: DUTIES,
       speed: slow + this.chance.random() * (fast - slow),
       onTrap: (trapped) => this.freeze(trapped),
+      onSent: (lease, by) => this.#sentBy(lease, by),
+      onReclaimed: (leases) => {
+        this.reclaimed += leases;
+      },
       onRecorded: (duty, poll, by) => this.#recordedBy(duty, poll, by),
     });
     this.#machines.push(machine);
@@ -101,6 +108,12 @@ export class Several {
       );
     this.#recorders.set(duty, { poll, by });
     this.recorded += 1;
+  }
+
+  #sentBy(lease: number, by: Machine): void {
+    if (this.table.isReclaimed(lease))
+      this.#violation ??= new Violation(`${by.name} sent under lease ${lease}, which was reclaimed`);
+    this.sent += 1;
   }
 
   async #rest(): Promise<void> {

@@ -1,0 +1,57 @@
+import type { Ledger } from '../../ledger/contract/ledger.ts';
+import { isShared, type Machines, type OwnLife } from '../../ledger/contract/machines.ts';
+import { DUTY_LEASE_MS } from '../../ledger/rules/machines/lease-times.ts';
+import type { Closers } from '../../platform/process/closers.ts';
+import type { Clock } from '../../platform/time/clock.ts';
+import { LeasedDuties } from '../joints/leased-duties.ts';
+import { requireOwnFolders } from './require-own-folders.ts';
+
+/** The sinks to which a process dispatches, and those whose folder is only on its machine. */
+type ShownSinks = Pick<OwnLife, 'sinks' | 'folders'>;
+
+/** What a process has to do with those of other machines on its ledger. */
+export interface SharedParts {
+  readonly machines: Machines;
+  /** Also shows which other processes there are, and that this one is alive. */
+  readonly duties: LeasedDuties;
+  /** Tells the other processes, before it resolves, which sinks this one has. They then keep them declared. */
+  readonly showSinks: (sinks: ShownSinks) => Promise<void>;
+  /**
+   * Requires that no process of another machine has one of these sinks, whose folder is only on this machine. Waits until it is known whether a process
+   * that may have been killed lives. @throws LedgerError `held`
+   */
+  readonly requireAlone: (folders: readonly string[]) => Promise<void>;
+}
+
+/**
+ * Shows the other processes of the ledger that this one is alive, until its parts are closed. Returns undefined if no other machine can work on the
+ * ledger.
+ */
+export async function joinMachines(
+  ledger: Ledger,
+  { role, clock, machine }: { readonly role: string; readonly clock: Clock; readonly machine: string },
+  closers: Closers,
+): Promise<SharedParts | undefined> {
+  if (!isShared(ledger)) return undefined;
+  const machines = ledger.machines(DUTY_LEASE_MS);
+  let shown: ShownSinks = { sinks: [], folders: [] };
+  const own = () => ({ machine, role, ...shown });
+  // A beat fails when the server does not answer, which every call to the ledger reports.
+  const onFailure = () => undefined;
+  const duties = new LeasedDuties({ machines, clock, own, leaseMs: DUTY_LEASE_MS, onFailure });
+  const stopping = new AbortController();
+  const first = duties.beatNow();
+  const beating = duties.run(stopping.signal);
+  closers.push(() => {
+    stopping.abort();
+    return beating;
+  });
+  await first;
+  const showSinks = async (sinks: ShownSinks) => {
+    shown = sinks;
+    await duties.beatNow();
+  };
+  const requireAlone = (folders: readonly string[]) =>
+    requireOwnFolders(folders, duties.others, machine, clock);
+  return { machines, duties, showSinks, requireAlone };
+}
