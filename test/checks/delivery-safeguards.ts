@@ -315,8 +315,8 @@ export const deliverySafeguards: readonly Safeguard[] = [
     name: 'leadsync claims nothing while the carrier is not ready',
     without: 'batches that cannot be delivered wait under a lease, and are closed before they are full',
     file: 'src/daemon/joints/dispatch.ts',
-    text: 'if (carrier.unready() === undefined) {',
-    instead: 'if (carrier !== undefined) {',
+    text: 'carrier.unready() === undefined && ',
+    instead: '',
     tests: ['test/daemon/joints/dispatching.test.ts'],
   },
   {

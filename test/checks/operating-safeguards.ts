@@ -119,8 +119,8 @@ export const operatingSafeguards: readonly Safeguard[] = [
     name: 'leadsync removes the lock files of killed processes',
     without: 'the folder of lock files grows with every kill, and each start reads it',
     file: 'src/operations/opening/reclaim-leases.ts',
-    text: 'if (!holders.has(name)) await processes.forget(name);',
-    instead: 'if (!holders.has(name)) void name;',
+    text: '!== false) await processes.forget(name);',
+    instead: '!== false) void name;',
     tests: ['test/operations/opening/reclaim-leases.test.ts'],
   },
   {
