@@ -98,3 +98,11 @@ it.each(['25P03', '25P04'])(
     expect(toLedgerFailure('PostgreSQL', ended)).toMatchObject({ code: 'busy', isTransient: true });
   },
 );
+
+it('an outcome is kept while the server refuses the login, because the password may be valid again soon', () => {
+  const refused = Object.assign(new Error('password authentication failed'), {
+    severity: 'FATAL',
+    code: '28P01',
+  });
+  expect(toLedgerFailure('PostgreSQL', refused)).toMatchObject({ code: 'rights', isTransient: true });
+});

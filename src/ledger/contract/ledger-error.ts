@@ -20,8 +20,8 @@ export type LedgerErrorCode =
   | 'replaced' // the cursor belongs to another ledger, or to an earlier history of this one
   | 'unexpected';
 
-/** The codes of errors after which the same call may succeed later. */
-const TRANSIENT: ReadonlySet<LedgerErrorCode> = new Set(['full', 'io', 'busy', 'away', 'standby']);
+/** The codes of errors after which the same call may succeed later. A server may refuse a user whose password is being changed. */
+const TRANSIENT: ReadonlySet<LedgerErrorCode> = new Set(['full', 'io', 'busy', 'away', 'standby', 'rights']);
 
 /**
  * The ledger could not do what the caller requested. It recorded nothing of that call or, if the call works in chunks, only the chunks before
