@@ -14,6 +14,8 @@ export interface Install {
 export interface Wanted {
   readonly sinks?: Readonly<Record<string, unknown>>;
   readonly redisUrl?: string;
+  /** The section `ledger`; default: the ledger is a file. */
+  readonly ledger?: Readonly<Record<string, unknown>>;
   /** The poll interval, such as `1s`: of every source, or of each by name. */
   readonly every?: string | Readonly<Record<string, string>>;
   /** The names of the sources; default: `main`. */
@@ -36,6 +38,7 @@ export async function install(workbench: Workbench, wanted: Wanted = {}): Promis
   return writeConfig(wanted.folder ?? newFolder(workbench), {
     sources: Object.fromEntries((wanted.sources ?? ['main']).map((name) => [name, source(name)])),
     ...(wanted.sinks === undefined ? {} : { sinks: wanted.sinks }),
+    ...(wanted.ledger === undefined ? {} : { ledger: wanted.ledger }),
     ...(wanted.redisUrl === undefined ? {} : { queue: { redis_url: wanted.redisUrl } }),
   });
 }

@@ -1,8 +1,11 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { z } from 'zod';
+import { LEDGER_SCHEMA } from './servers.ts';
+import type { Workbench } from './workbench.ts';
 
-const time = z.string().transform((text) => Date.parse(text));
+/** A time as SQLite has it, `2026-01-31T09:00:00.000Z`, or as PostgreSQL has it, `2026-01-31 09:00:00+00`. */
+const time = z.string().transform((text) => Date.parse(text.replace(' ', 'T').replace(/\+00$/, 'Z')));
 
 const polls = z.array(
   z.object({
@@ -18,18 +21,24 @@ const polls = z.array(
 /** A successful poll, from the ledger's table `polls`. Times are in ms since 1970. */
 export type FinishedPoll = z.output<typeof polls>[number];
 
-/** Returns the finished polls of a ledger, oldest first. @throws Error if one of them failed */
+const FINISHED = `SELECT CAST(started_at AS TEXT) AS started_at, CAST(finished_at AS TEXT) AS finished_at, status,
+  CAST(leads_listed AS INTEGER) AS leads_listed, CAST(leads_new AS INTEGER) AS leads_new, http_status`;
+const IN_ORDER = "WHERE status <> 'running' ORDER BY poll_id";
+
+/** Returns the finished polls of a ledger in a file, oldest first. @throws Error if one of them failed */
 export function finishedPolls(dataDir: string): FinishedPoll[] {
   return reading(dataDir, (ledger) =>
-    polls.parse(
-      ledger
-        .prepare(
-          `SELECT started_at, finished_at, status, leads_listed, leads_new, http_status FROM polls
-           WHERE status <> 'running' ORDER BY poll_id`,
-        )
-        .all(),
-    ),
+    polls.parse(ledger.prepare(`${FINISHED} FROM polls ${IN_ORDER}`).all()),
   );
+}
+
+/** Returns the finished polls of the ledger on the benchmark's server, oldest first. @throws Error if one of them failed */
+export async function finishedPollsOnServer({
+  servers,
+}: Pick<Workbench, 'servers'>): Promise<FinishedPoll[]> {
+  const { client } = await servers.database();
+  const { rows } = await client.query(`${FINISHED} FROM ${LEDGER_SCHEMA}.polls ${IN_ORDER}`);
+  return polls.parse(rows);
 }
 
 /**

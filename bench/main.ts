@@ -24,6 +24,9 @@ import { idle } from './work/idle.ts';
 import { latency } from './work/latency.ts';
 import { mapping } from './work/mapping.ts';
 import { nothingNew } from './work/nothing-new.ts';
+import { serverLedgerDeliveries } from './work/server-ledger-deliveries.ts';
+import { serverLedgerPolls } from './work/server-ledger-polls.ts';
+import { serverLedgerRecording } from './work/server-ledger-recording.ts';
 import { start } from './work/start.ts';
 import { webhooks } from './work/webhooks.ts';
 import type { Work, Workbench } from './workbench.ts';
@@ -48,6 +51,9 @@ const works: readonly Work[] = [
   commandStart,
   mapping,
   hubspot,
+  serverLedgerRecording,
+  serverLedgerDeliveries,
+  serverLedgerPolls,
 ];
 
 process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {

@@ -6,14 +6,24 @@ import { startRedis } from '../test/support/servers/private-redis.ts';
 import { until } from '../test/support/time/until.ts';
 import { treeCpuMsOf } from './process-use.ts';
 
+/** The schema of ledgers on the benchmark's PostgreSQL. */
+export const LEDGER_SCHEMA = 'leadsync_ledger';
+
 /** The benchmark's PostgreSQL and Redis. Each is started when it is first needed. */
 export class Servers {
   #database: Promise<Database> | undefined;
+  #counting: Promise<Database | undefined> | undefined;
   #redis: Promise<BenchRedis> | undefined;
 
   database(): Promise<Database> {
     this.#database ??= Database.start();
     return this.#database;
+  }
+
+  /** A PostgreSQL that counts statements, which costs time; undefined if it is installed without `pg_stat_statements`. */
+  counting(): Promise<Database | undefined> {
+    this.#counting ??= Database.startCounting();
+    return this.#counting;
   }
 
   redis(): Promise<BenchRedis> {
@@ -22,8 +32,8 @@ export class Servers {
   }
 
   async close(): Promise<void> {
-    const started = [this.#database, this.#redis].filter((server) => server !== undefined);
-    await Promise.allSettled(started.map(async (server) => (await server).close()));
+    const started = [this.#database, this.#counting, this.#redis].filter((server) => server !== undefined);
+    await Promise.allSettled(started.map(async (server) => (await server)?.close()));
   }
 }
 
@@ -39,16 +49,27 @@ class Database {
     this.#server = server;
   }
 
-  static async start(): Promise<Database> {
-    const server = await startPostgres({ settings: { fsync: 'on', full_page_writes: 'on' } });
+  static async startCounting(): Promise<Database | undefined> {
+    try {
+      const database = await Database.start({ shared_preload_libraries: 'pg_stat_statements' });
+      await database.client.query('CREATE EXTENSION pg_stat_statements');
+      return database;
+    } catch {
+      return undefined; // the library is a package of its own on some systems
+    }
+  }
+
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<Database> {
+    const server = await startPostgres({ settings: { fsync: 'on', full_page_writes: 'on', ...settings } });
     // PostgreSQL accepts connections before it can serve them.
     const client = await until('PostgreSQL has started', () => connected(server.url));
     return new Database(server, client);
   }
 
-  /** Drops the schemas of the programs and runs a checkpoint, so that each program starts from the same state. */
+  /** Drops the schemas of the programs and of ledgers, and runs a checkpoint, so that each program starts from the same state. */
   async reset(): Promise<void> {
-    await this.client.query('DROP SCHEMA IF EXISTS leadsync CASCADE; DROP SCHEMA IF EXISTS plain CASCADE');
+    for (const schema of ['leadsync', LEDGER_SCHEMA, 'plain'])
+      await this.client.query(`DROP SCHEMA IF EXISTS ${schema} CASCADE`);
     await this.client.query('CHECKPOINT');
   }
 
@@ -77,6 +98,20 @@ class Database {
   async writtenAheadMb(): Promise<number> {
     const { rows } = await this.client.query("SELECT pg_current_wal_lsn() - '0/0' AS bytes");
     return Number(rows[0].bytes) / 1024 / 1024;
+  }
+
+  /** Returns the number of transactions that clients have committed since the start of the server, once their sessions have ended. */
+  async transactions(): Promise<number> {
+    const { rows } = await this.client.query(
+      'SELECT xact_commit AS commits FROM pg_stat_database WHERE datname = current_database()',
+    );
+    return Number(rows[0].commits);
+  }
+
+  /** Returns the number of statements that clients have run since the last reset, if the server counts them. */
+  async statements(): Promise<number> {
+    const { rows } = await this.client.query('SELECT sum(calls) AS calls FROM pg_stat_statements');
+    return Number(rows[0].calls);
   }
 
   async version(): Promise<string> {

@@ -6,7 +6,8 @@ import { runReference } from '../reference-process.ts';
 import { settleDisk } from '../servers.ts';
 import { inTurns, newFolder, type Work, type Workbench } from '../workbench.ts';
 
-type Sent = Use & { readonly leadsPerSecond: number };
+/** A run of a sender, and the rate at which the receiver got its requests. */
+export type Sent = Use & { readonly leadsPerSecond: number };
 
 /** Row 4: a first sync to a webhook, with one request for each lead and a concurrency of 50. */
 export const webhooks: Work = {
@@ -75,7 +76,11 @@ function sync(workbench: Workbench, redisUrl?: string): Promise<Use> {
 }
 
 /** Runs a sender and returns the rate at the receiver. @throws Error if a lead did not arrive exactly once */
-async function sent({ world }: Workbench, wanted: number, send: () => Promise<Use>): Promise<Sent> {
+export async function sent<Used extends Use>(
+  { world }: Workbench,
+  wanted: number,
+  send: () => Promise<Used>,
+): Promise<Used & Sent> {
   await world.reset();
   settleDisk();
   const use = await send();
