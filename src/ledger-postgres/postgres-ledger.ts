@@ -15,6 +15,8 @@ import { addUpCounts, removeOldCommits } from './database/upkeep.ts';
 import { addUpActivity } from './delivering/activity-upkeep.ts';
 import { Claiming } from './delivering/claiming.ts';
 import { recordClock } from './delivering/clock-setting.ts';
+import { askToSettle, type EndedAttempt, numberOf } from './delivering/ended-attempts.ts';
+import { firstOf } from './delivering/finding-due.ts';
 import { loadBatches } from './delivering/loading.ts';
 import { findProbe, type Probe } from './delivering/probing.ts';
 import { ServerClock } from './delivering/server-clock.ts';
@@ -164,15 +166,20 @@ function deliveringOf(
   const begun = new BegunAttempts();
   const claiming = new Claiming(clock, random);
   const settlements = new GroupCommit(
-    (ended: readonly settling.EndedAttempt[]) =>
-      access.write((tx) => {
-        const machineTime = clock.now();
-        const byLedger = ended.map(({ ref, attempt }) => ({
-          ref,
-          attempt: settling.byLedgerClock(tx, attempt, machineTime),
-        }));
-        return settling.settle(tx, judge, byLedger);
-      }),
+    (attempts: readonly EndedAttempt[]) => {
+      const asked = askToSettle(attempts);
+      return access.write(
+        (tx) => {
+          const machineTime = clock.now();
+          const ended = attempts.map(({ ref, attempt }) => ({
+            ref,
+            attempt: settling.byLedgerClock(tx, attempt, machineTime),
+          }));
+          return settling.settle(tx, judge, { ended, asked });
+        },
+        [asked.batches, asked.pending, asked.sinks],
+      );
+    },
     ({ attempt }) => attempt.outcomes.length,
   );
   return {
@@ -180,11 +187,12 @@ function deliveringOf(
       const begins = request.beginForMs !== undefined;
       const tryToClaim = async (probe: Probe | null | undefined) => {
         const sinceClaim = new Stopwatch(clock);
+        const asked = claiming.ask(request, begins ? holder : null);
         const done = await serverClock.inStep(async (tx) => {
-          const claim = await claiming.claim(tx, request, { holder: begins ? holder : null, probe });
-          const numbers = claim?.claimed.refs.map((ref) => settling.numberOf(ref)) ?? [];
-          return claim && { ...claim, started: begins ? await loadBatches(tx, numbers) : [] };
-        });
+          const claim = await claiming.claim(tx, request, { holder: begins ? holder : null, probe, asked });
+          const numbers = claim?.claimed.refs.map((ref) => numberOf(ref)) ?? [];
+          return claim && { ...claim, started: begins ? await loadBatches(tx, numbers, claim.loaded) : [] };
+        }, firstOf(asked));
         if (!done) return undefined;
         done.keep();
         begun.keep(done.started, done.claimed.refs, sinceClaim);

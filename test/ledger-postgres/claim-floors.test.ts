@@ -54,7 +54,7 @@ it('after a failed claim, the next claim takes the same deliveries', async () =>
   expect(await claimOne(on)).toBe(1n);
 });
 
-it.each(['commit', 'assign'])(
+it.each(['commit', 'make-batches'])(
   'a claim that fails at %s leaves no trace in the memory of the process',
   async (statement) => {
     let failures = 0;
@@ -73,7 +73,7 @@ it.each(['commit', 'assign'])(
   },
 );
 
-it.each(['due', 'next-due', 'any-due'])(
+it.each(['due', 'due-at-health', 'next-due', 'any-due'])(
   'the statement %s reads nothing of the index before its floor',
   async (name) => {
     const store = new PostgresStore();

@@ -42,7 +42,7 @@ it('a sink that an operator resumes stays so, although an attempt from before th
   const operator = on.again();
   await operator.ledger.status();
   on.clock.jump(1_000);
-  hooks.set('get-sink', async () => {
+  hooks.set('sinks-of-batches', async () => {
     on.clock.jump(10);
     expect(await operator.ledger.resume('crm')).toBe(true);
   });

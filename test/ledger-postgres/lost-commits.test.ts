@@ -27,6 +27,13 @@ it('a settlement whose commit was not answered counts as what became of it', asy
   expect((await on.ledger.backlog())[0]).toMatchObject({ pending: 0 });
 });
 
+it('a claim whose commit was not answered counts as what became of it', async () => {
+  const { proxy, on } = await behindProxy('make-batches');
+  await on.list([1]);
+  proxy.cutAfterCommit();
+  expect((await on.claim('crm', { beginForMs: HOUR })).refs).toHaveLength(1);
+});
+
 it('a chunk whose commit got no answer is recorded once, and the poll continues', async () => {
   const { proxy, on } = await behindProxy('add-versions');
   const poll = await on.ledger.startPoll('main');

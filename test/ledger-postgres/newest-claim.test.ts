@@ -27,7 +27,7 @@ it('a lead that changes again while the newest leads are searched does not overt
   // Stops the statement after it began, and before it locks a row.
   const text = statementTexts.get('due-newest')?.replace('d.next_attempt_at <= $2', '$& AND _wait()') ?? '';
   expect(text).toContain('_wait()');
-  const found = client.query({ text, values: [1, on.clock.now().getTime(), 100, 100] });
+  const found = client.query({ text, values: [1, on.clock.now().getTime(), 100, 100, 0] });
   await until('the statement waits', () => store.isWaiting());
   await on.list([changedLead(1, 'C')]);
   expect(await on.owed('crm')).toEqual(['1 v1 pending', '1 v3 pending']);

@@ -90,7 +90,7 @@ it('a clock that was set ahead moves leases once, whichever processes notice', a
   expect((await other.claim('crm', { window: 1 })).refs).toMatchObject([{ batch: ref.batch }]);
 });
 
-it.each(['set-clock', 'leased'])(
+it.each(['set-clock', 'look-at-sink'])(
   'it moves them also if the transaction fails once before %s',
   async (statement) => {
     let isArmed = false;

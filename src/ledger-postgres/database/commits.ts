@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool, PoolClient, QueryResult } from 'pg';
+import type { Pool, PoolClient } from 'pg';
 import { isOfServer } from '../../postgres/server-error.ts';
+import { type Answer, type Asked, fly } from './flight.ts';
 import { toLedgerFailure } from './ledger-failure.ts';
+import { statement } from './statement.ts';
 
 /** Time between two questions about a commit that could not be answered, in ms. */
 const ASK_AGAIN_MS = 200;
@@ -30,8 +32,16 @@ export interface Begun {
 /** The columns of `Begun` beside `at`. */
 export const BEGUN = 'pg_backend_pid() AS pid, (SELECT shape FROM _ledger) AS shape';
 
+/** How a transaction begins. */
+interface Beginning {
+  readonly owes: boolean;
+  readonly moves: boolean;
+  readonly first: readonly Asked<unknown>[];
+}
+
 /** A transaction that is about to be committed. */
 interface Sent {
+  readonly last: readonly Asked<unknown>[];
   /** The time of the ledger, in ms since 1970. */
   readonly now: number;
   /** Called if the connection is lost, before the server is asked what became of the transaction. */
@@ -60,36 +70,42 @@ export class Commits {
     return this.#asking.end();
   }
 
-  /** Begins a transaction that writes. `owes`: whether it takes the owing lock. `moves`: whether no other transaction may write meanwhile. */
+  /**
+   * Begins a transaction that writes, and runs its first statements in the same flight. `owes`: whether it takes the owing lock. `moves`: whether no other
+   * transaction may write meanwhile.
+   */
   async begin(
     client: PoolClient,
-    { owes, moves }: { readonly owes: boolean; readonly moves: boolean },
-  ): Promise<Begun> {
+    { owes, moves, first }: Beginning,
+  ): Promise<Begun & { readonly answers: readonly Answer[] }> {
     for (;;) {
       const { no } = await this.#rowOf(client);
-      const [, locked, entered] = await runAll(
-        client,
-        `BEGIN ISOLATION LEVEL READ COMMITTED; SELECT 1 FROM _commits WHERE commit_no = ${no} FOR UPDATE; SELECT at, ${BEGUN} FROM _enter(${owes}, ${moves})`,
-      );
-      if (locked?.rowCount === 1) return entered?.rows[0];
+      const enter = { sql: ENTER, values: [no, owes, moves] };
+      const [, entered, ...answers] = await fly(client, [BEGIN, enter, ...first]);
+      const { has_row, ...begun } = (entered as Answer).rows[0] as Begun & { readonly has_row: true | null };
+      if (has_row) return { ...begun, answers };
       // The row was removed as one that is no longer used: the clock of the ledger was set.
       await client.query('ROLLBACK');
       this.#rows.delete(client);
     }
   }
 
-  /** Commits. @throws the error of the commit, if the transaction was not committed, or if the server could not be asked in time */
-  async commit(client: PoolClient, { now, onLost, signal }: Sent): Promise<void> {
+  /**
+   * Runs the last statements of a transaction, and commits, in one flight. It must not be the flight that has begun the transaction: a question finds a
+   * transaction that the server has not received yet by the lock of its row.
+   * @throws the error of the commit, if the transaction was not committed, or if the server could not be asked in time
+   */
+  async commit(client: PoolClient, { last, now, onLost, signal }: Sent): Promise<void> {
     const [row, token] = [await this.#rowOf(client), randomUUID()];
     row.transactions += 1;
-    const sql = `UPDATE _commits SET token = '${token}', at = ${now} WHERE commit_no = ${row.no}; COMMIT`;
-    const answer = await runAll(client, sql).catch(async (error) => {
+    const flight = [...last, { sql: SET_TOKEN, values: [row.no, token, now] }, COMMIT];
+    const answers = await fly(client, flight).catch(async (error) => {
       if (!isUnknown(error)) throw error;
       onLost();
       if (await this.#isCommitted(row.no, token, signal)) return undefined;
       throw error;
     });
-    if (answer && answer.at(-1)?.command !== 'COMMIT')
+    if (answers && answers.at(-1)?.command !== 'COMMIT')
       throw new Error('PostgreSQL rolled the transaction back');
   }
 
@@ -116,13 +132,22 @@ export class Commits {
   }
 }
 
+// The names are the texts: a connection shows by them what it sends.
+const BEGIN = command('BEGIN ISOLATION LEVEL READ COMMITTED');
+/** Commits. */
+export const COMMIT = command('COMMIT');
+const ENTER = statement<Begun & { has_row: true | null }>(
+  'enter',
+  `SELECT e.at, ${BEGUN}, (SELECT true FROM _commits WHERE commit_no = $1 FOR UPDATE) AS has_row FROM _enter($2, $3) e`,
+);
+const SET_TOKEN = statement('set-token', 'UPDATE _commits SET token = $2, at = $3 WHERE commit_no = $1');
 const NEXT_ROW = `WITH last AS (DELETE FROM _commits WHERE commit_no = $1)
   INSERT INTO _commits (token, at) VALUES ('', _now()) RETURNING commit_no AS no`;
 const TOKEN_OF = 'SELECT token FROM _commits WHERE commit_no = $1 FOR UPDATE';
 
-/** Runs several statements in one message, and returns the results of all. */
-async function runAll(client: PoolClient, sql: string): Promise<readonly QueryResult[]> {
-  return (await client.query(sql)) as unknown as QueryResult[];
+/** Returns a command that has no plan. */
+function command(text: string): Asked<never> {
+  return { sql: { name: text, text }, values: [] };
 }
 
 /** Whether an error leaves open what became of the statement: the connection ended, or the server ended it. */

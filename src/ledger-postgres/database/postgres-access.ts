@@ -1,10 +1,12 @@
-import type { ClientBase, Pool, PoolClient, QueryResult } from 'pg';
+import type { ClientBase, Pool, PoolClient } from 'pg';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
 import { quoted } from '../../postgres/identifier.ts';
 import { hostOf } from '../../postgres/open-pool.ts';
 import { AGAIN, isOfServer } from '../../postgres/server-error.ts';
-import { BEGUN, type Begun, Commits } from './commits.ts';
+import { begin, type Mode } from './beginning.ts';
+import { COMMIT, Commits } from './commits.ts';
+import { type Asked, fly } from './flight.ts';
 import { requireKnown } from './known-shape.ts';
 import { endsConnection, isReadOnly, toLedgerFailure } from './ledger-failure.ts';
 import { type ConnectionPlace, openPools, type Pools } from './pools.ts';
@@ -26,12 +28,6 @@ const DEADLINE_MS = 40_000;
 const CLOSE_MS = 5_000;
 const never = new AbortController().signal;
 
-/**
- * Whether a transaction writes, or `asks` over connections that no poll or delivery waits for; `owes` if it also takes the owing lock, under which
- * alone anything may be recorded as owed; `moves` if, with that lock, no other transaction may write; `beats` if it writes no more than a sign of life.
- */
-type Mode = 'asks' | 'reads' | 'writes' | 'owes' | 'moves' | 'beats';
-
 /** What a question has found, and `owe`, which changes it. */
 interface Found<T> {
   readonly found: T;
@@ -47,7 +43,7 @@ export class PostgresAccess {
   readonly #readers: Pool;
   readonly #askers: Pool;
   readonly #beats: Pool;
-  readonly #before: BeforeStatement;
+  readonly #before: BeforeStatement | undefined;
   readonly #onRetry: (code: string) => void;
   readonly #commits: Commits;
   readonly #sessions: Sessions;
@@ -59,7 +55,7 @@ export class PostgresAccess {
     where: string,
     pools: Pools,
     sessions: Sessions,
-    { beforeStatement = () => undefined, onRetry = () => undefined }: PostgresPlace,
+    { beforeStatement, onRetry = () => undefined }: PostgresPlace,
   ) {
     this.where = where;
     this.#sessions = sessions;
@@ -175,10 +171,10 @@ export class PostgresAccess {
 
   /**
    * Runs `work` in a transaction that hardly ever records anything as owed (see `Transaction.requireOwingLock`). `work` may run several times, so it
-   * must have no effects outside the ledger.
+   * must have no effects outside the ledger. The statements in `first` are sent with the beginning of the transaction: see `Transaction.answer`.
    */
-  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#track(() => this.#transaction('writes', work));
+  write<T>(work: (tx: Transaction) => Promise<T>, first: readonly Asked<unknown>[] = []): Promise<T> {
+    return this.#track(() => this.#transaction('writes', work, { first }));
   }
 
   /** Like `write`, but under the owing lock. */
@@ -196,7 +192,7 @@ export class PostgresAccess {
    * other processes.
    */
   beat<T>(deadlineMs: number, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.guard(() => this.#transaction('beats', work, deadlineMs));
+    return this.guard(() => this.#transaction('beats', work, { deadlineMs }));
   }
 
   /** Returns the result of a write. Clears an earlier failure, because the ledger accepts writes again. */
@@ -227,12 +223,17 @@ export class PostgresAccess {
   async #transaction<T>(
     mode: Mode,
     work: (tx: Transaction) => Promise<T>,
-    deadlineMs = DEADLINE_MS,
+    {
+      deadlineMs = DEADLINE_MS,
+      first = [],
+    }: { readonly deadlineMs?: number; readonly first?: readonly Asked<unknown>[] } = {},
   ): Promise<T> {
     let locks = mode;
     for (let tries = 1; ; tries += 1) {
       try {
-        return await withinDeadline(deadlineMs, never, (signal) => this.#once(locks, signal, work));
+        return await withinDeadline(deadlineMs, never, (signal) =>
+          this.#once(locks, signal, work, this.#before ? [] : first),
+        );
       } catch (error) {
         if (error instanceof NeedsOwingLock && locks === 'writes') {
           locks = 'owes';
@@ -260,7 +261,12 @@ export class PostgresAccess {
     }
   }
 
-  async #once<T>(mode: Mode, signal: AbortSignal, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async #once<T>(
+    mode: Mode,
+    signal: AbortSignal,
+    work: (tx: Transaction) => Promise<T>,
+    first: readonly Asked<unknown>[],
+  ): Promise<T> {
     const client = await this.#connect(mode, signal);
     let released = false;
     const release = (isBroken: boolean) => {
@@ -271,22 +277,18 @@ export class PostgresAccess {
     if (signal.aborted) cut();
     else signal.addEventListener('abort', cut, { once: true });
     try {
-      await this.#before('begin');
-      const isReading = mode === 'asks' || mode === 'reads';
-      const owes = mode === 'owes' || mode === 'moves';
-      const { at, pid, shape } = await (isReading
-        ? beginReading(client)
-        : this.#commits.begin(client, { owes, moves: mode === 'moves' }));
+      await this.#before?.('begin');
+      const { at, pid, shape, owes, answers } = await begin(client, mode, { commits: this.#commits, first });
       this.#sessions.requireOwn(client, pid);
       requireKnown(this.where, shape);
-      const begun = { now: at, owes, history: this.#sessions.historyOf(client) };
+      const begun = { now: at, owes, history: this.#sessions.historyOf(client), answers };
       const tx = new Transaction(client, begun, this.#before);
       const result = await work(tx);
-      await tx.flush();
-      await this.#before('commit');
+      const last = await tx.end();
+      await this.#before?.('commit');
       // What became of a transaction that has changed nothing makes no difference.
-      if (tx.hasWritten) await this.#commits.commit(client, { now: at, onLost: cut, signal });
-      else await client.query('COMMIT');
+      if (tx.hasWritten) await this.#commits.commit(client, { last, now: at, onLost: cut, signal });
+      else await fly(client, [COMMIT]);
       release(false);
       if (tx.hasWritten && mode !== 'beats') this.#onWrite();
       return result;
@@ -304,11 +306,4 @@ export class PostgresAccess {
       signal.removeEventListener('abort', cut);
     }
   }
-}
-
-/** Begins a transaction that reads one snapshot. */
-async function beginReading(client: PoolClient): Promise<Begun> {
-  const sql = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT _now() AS at, ${BEGUN}`;
-  const [, entered] = (await client.query(sql)) as unknown as QueryResult<Begun>[];
-  return entered?.rows[0] as Begun;
 }

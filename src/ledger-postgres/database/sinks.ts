@@ -1,10 +1,12 @@
 import type { LeadEvent } from '../../leads/delivery.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
 import { decodeHealth, encodeHealth, type SinkRow } from '../../ledger/rules/delivering/sink-row.ts';
+import type { Asked } from './flight.ts';
 import { statement } from './statement.ts';
 import type { Transaction } from './transaction.ts';
 
-interface RawSink {
+/** The columns of a sink. */
+export interface RawSink {
   sink_no: number;
   sink: string;
   named: string | null;
@@ -55,6 +57,11 @@ export async function getSink(tx: Transaction, sinkNo: number): Promise<Sink> {
   return toSink((await tx.first(GET, [sinkNo])) as RawSink);
 }
 
+/** Returns the statement that finds the sinks of batches; `toSink` converts its rows. */
+export function askSinks(batches: readonly number[]): Asked<RawSink> {
+  return { sql: OF_BATCHES, values: [batches] };
+}
+
 /**
  * Returns a sink, and locks its row until the end of the transaction, for a caller that changes the sink's health. A transaction that also locks
  * batches and deliveries locks batches first, then sinks, then deliveries.
@@ -69,7 +76,8 @@ export async function writeHealth(tx: Transaction, sinkNo: number, health: SinkH
   await tx.run(SET_HEALTH, [encodeHealth(health), sinkNo]);
 }
 
-function toSink(row: RawSink): Sink {
+/** Returns a sink from the columns `SINK_COLUMNS`. */
+export function toSink(row: RawSink): Sink {
   return {
     sinkNo: row.sink_no,
     name: row.sink,
@@ -94,12 +102,13 @@ function toSinkRow(row: CountedSink): SinkRow {
   };
 }
 
-const COLUMNS =
+/** The columns of a sink `s`. */
+export const SINK_COLUMNS =
   's.sink_no, s.sink, s.named, s.active, s.events, s.backfill, s.owed_through, s.backfill_to, s.health, s.config';
 
 const COUNTED = statement<CountedSink>(
   'counted-sinks',
-  `SELECT ${COLUMNS},
+  `SELECT ${SINK_COLUMNS},
      coalesce(c.pending, 0) + coalesce(n.pending, 0) AS pending, coalesce(c.delivered, 0) + coalesce(n.delivered, 0) AS delivered,
      coalesce(c.dead, 0) + coalesce(n.dead, 0) AS dead, coalesce(c.skipped, 0) + coalesce(n.skipped, 0) AS skipped,
      greatest(c.delivered_at, n.delivered_at) AS delivered_at
@@ -108,11 +117,15 @@ const COUNTED = statement<CountedSink>(
      sum(skipped)::bigint AS skipped, max(delivered_at) AS delivered_at FROM _count_changes GROUP BY sink_no) n ON n.sink_no = s.sink_no
    ORDER BY s.sink_no`,
 );
-const ALL = statement<RawSink>('sinks', `SELECT ${COLUMNS} FROM _sinks s ORDER BY s.sink_no`);
-const FIND = statement<RawSink>('find-sink', `SELECT ${COLUMNS} FROM _sinks s WHERE s.sink = $1`);
-const GET = statement<RawSink>('get-sink', `SELECT ${COLUMNS} FROM _sinks s WHERE s.sink_no = $1`);
+const ALL = statement<RawSink>('sinks', `SELECT ${SINK_COLUMNS} FROM _sinks s ORDER BY s.sink_no`);
+const FIND = statement<RawSink>('find-sink', `SELECT ${SINK_COLUMNS} FROM _sinks s WHERE s.sink = $1`);
+const GET = statement<RawSink>('get-sink', `SELECT ${SINK_COLUMNS} FROM _sinks s WHERE s.sink_no = $1`);
+const OF_BATCHES = statement<RawSink>(
+  'sinks-of-batches',
+  `SELECT ${SINK_COLUMNS} FROM _sinks s WHERE s.sink_no IN (SELECT b.sink_no FROM _batches b WHERE b.batch_no = ANY ($1::bigint[]))`,
+);
 const LOCK = statement<RawSink & { locked_at: number }>(
   'lock-sink',
-  `SELECT ${COLUMNS}, _now() AS locked_at FROM _sinks s WHERE s.sink_no = $1 FOR UPDATE`,
+  `SELECT ${SINK_COLUMNS}, _now() AS locked_at FROM _sinks s WHERE s.sink_no = $1 FOR UPDATE`,
 );
 const SET_HEALTH = statement('set-health', 'UPDATE _sinks SET health = $1 WHERE sink_no = $2');

@@ -1,9 +1,13 @@
-import type { PoolClient, QueryResult } from 'pg';
+import type { PoolClient } from 'pg';
 import type { DeliveryState } from '../../leads/delivery.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import { type Answer, type Asked, fly } from './flight.ts';
 import { type Statement, statement, type Value } from './statement.ts';
 
-/** Is called before each statement of a transaction with the statement's name. Tests use it to stop a transaction between two statements. */
+/**
+ * Is called before each statement of a transaction with the statement's name. Tests use it to stop a transaction between two statements, each of which is
+ * then a flight of its own.
+ */
 export type BeforeStatement = (name: string) => Promise<void> | undefined;
 
 /** Is thrown by a transaction that turns out to need the owing lock, which has to be taken first. */
@@ -26,6 +30,15 @@ interface Begun {
   /** Whether the transaction has the owing lock. */
   readonly owes: boolean;
   readonly history: string;
+  /** What the server has answered to statements that were sent with the beginning. */
+  readonly answers: ReadonlyMap<Asked<unknown>, Answer>;
+}
+
+/** A statement that has to be sent, and the call that waits for its answer. */
+interface Waiting {
+  readonly asked: Asked<unknown>;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 type Counts = Record<DeliveryState, number> & { deliveredAt: number | null };
@@ -43,15 +56,25 @@ export class Transaction {
   readonly history: string;
   readonly #owes: boolean;
   readonly #client: PoolClient;
-  readonly #before: BeforeStatement;
+  readonly #before: BeforeStatement | undefined;
+  readonly #answers: ReadonlyMap<Asked<unknown>, Answer>;
   readonly #counts = new Map<number, Counts>();
+  /** Statements that go with the next flight, because nothing waits for their answers. */
+  readonly #later: Asked<unknown>[] = [];
+  readonly #waiting: Waiting[] = [];
+  #isFlying = false;
   #hasWritten = false;
 
-  constructor(client: PoolClient, { now, owes, history }: Begun, before: BeforeStatement) {
+  constructor(
+    client: PoolClient,
+    { now, owes, history, answers }: Begun,
+    before: BeforeStatement | undefined,
+  ) {
     this.#client = client;
     this.now = now;
     this.history = history;
     this.#owes = owes;
+    this.#answers = answers;
     this.#before = before;
   }
 
@@ -70,9 +93,9 @@ export class Transaction {
       );
   }
 
-  /** Runs a statement and returns its rows. */
+  /** Runs a statement and returns its rows. Statements that are run in one turn of the event loop go in one flight. */
   async rows<Row>(sql: Statement<Row>, values: readonly Value[] = []): Promise<Row[]> {
-    return (await this.#query(sql, values)).rows as Row[];
+    return (await this.#query({ sql, values })).rows as Row[];
   }
 
   /** Runs a statement and returns its first row. */
@@ -82,17 +105,57 @@ export class Transaction {
 
   /** Runs a statement and returns how many rows it wrote. */
   async run(sql: Statement<unknown>, values: readonly Value[] = []): Promise<number> {
-    return (await this.#query(sql, values)).rowCount ?? 0;
+    return (await this.#query({ sql, values })).count;
   }
 
-  async #query({ name, text }: Statement<unknown>, values: readonly Value[]): Promise<QueryResult> {
-    await this.#before(name);
-    const result = await this.#client.query({ name, text, values: [...values] });
-    if (result.command !== 'SELECT' && (result.rowCount ?? 0) > 0) this.#hasWritten = true;
-    return result;
+  /** Returns the rows of a statement that was sent with the beginning of the transaction. Runs it if it was not. */
+  async answer<Row>(asked: Asked<Row>): Promise<Row[]> {
+    return (this.#answers.get(asked) ?? (await this.#query(asked))).rows as Row[];
   }
 
-  /** Whether any statement has changed a row. */
+  /** Runs a statement before the next one or, if there is none, before the commit. If it fails, they do. */
+  later(sql: Statement<unknown>, values: readonly Value[] = []): void {
+    this.#later.push({ sql, values });
+  }
+
+  #query(asked: Asked<unknown>): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const ignore = () => undefined;
+      for (const one of this.#later.splice(0))
+        this.#waiting.push({ asked: one, resolve: ignore, reject: ignore });
+      this.#waiting.push({ asked, resolve, reject });
+      if (this.#isFlying) return;
+      this.#isFlying = true;
+      queueMicrotask(() => void this.#flyAll());
+    });
+  }
+
+  async #flyAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const some = this.#waiting.splice(0);
+      try {
+        const answers = await this.#fly(some.map(({ asked }) => asked));
+        for (const [index, { resolve }] of some.entries()) resolve(answers[index] as Answer);
+      } catch (error) {
+        for (const { reject } of some) reject(error);
+      }
+    }
+    this.#isFlying = false;
+  }
+
+  async #fly(statements: readonly Asked<unknown>[]): Promise<readonly Answer[]> {
+    const answers: Answer[] = [];
+    if (!this.#before) answers.push(...(await fly(this.#client, statements)));
+    else
+      for (const asked of statements) {
+        await this.#before(asked.sql.name);
+        answers.push(...(await fly(this.#client, [asked])));
+      }
+    this.#hasWritten ||= answers.some(({ command, count }) => command !== 'SELECT' && count > 0);
+    return answers;
+  }
+
+  /** Whether any statement has changed a row, or may do so with the commit. */
   get hasWritten(): boolean {
     return this.#hasWritten;
   }
@@ -119,15 +182,25 @@ export class Transaction {
     return counts;
   }
 
-  /** Writes what was counted. */
-  async flush(): Promise<void> {
+  /** Ends the work of the transaction, with what was counted. Returns the statements that have to be sent with the commit. */
+  async end(): Promise<readonly Asked<unknown>[]> {
+    this.#addCounts();
+    const last = this.#later.splice(0);
+    if (last.length === 0) return last;
+    this.#hasWritten = true;
+    if (!this.#before) return last;
+    await this.#fly(last);
+    return [];
+  }
+
+  #addCounts(): void {
     const changed = [...this.#counts].filter(
       ([, { deliveredAt, ...counts }]) =>
         deliveredAt !== null || Object.values(counts).some((count) => count !== 0),
     );
     if (changed.length === 0) return;
     const of = (state: DeliveryState) => changed.map(([, counts]) => counts[state]);
-    await this.run(ADD_COUNTS, [
+    this.later(ADD_COUNTS, [
       changed.map(([sinkNo]) => sinkNo),
       of('pending'),
       of('delivered'),

@@ -27,15 +27,15 @@ export interface Floor {
  */
 export class ClaimFloors {
   readonly #clock: Clock;
-  readonly #floors = new Map<number, Floor>();
+  readonly #floors = new Map<string, Floor>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** Returns the floor of a sink, from which the next claim looks for due deliveries; undefined if it looks from the start. */
-  of(sinkNo: number): Floor | undefined {
-    const floor = this.#floors.get(sinkNo);
+  of(sink: string): Floor | undefined {
+    const floor = this.#floors.get(sink);
     return floor && this.#clock.monotonicMs() - floor.startedMs < FROM_FLOOR_MS ? floor : undefined;
   }
 
@@ -49,8 +49,8 @@ export class ClaimFloors {
   }
 
   /** Keeps the floor that a claim has left. Must be called only once the claim is committed: a claim that failed has taken nothing. */
-  keep(sinkNo: number, floor: Floor | undefined): void {
-    if (floor) this.#floors.set(sinkNo, floor);
-    else this.#floors.delete(sinkNo);
+  keep(sink: string, floor: Floor | undefined): void {
+    if (floor) this.#floors.set(sink, floor);
+    else this.#floors.delete(sink);
   }
 }

@@ -1,5 +1,6 @@
 import type { DueDelivery } from '../../ledger/rules/delivering/divide-into-batches.ts';
 import { KEEPS_MAPPING } from '../database/delivery-sql.ts';
+import { type RawSink, SINK_COLUMNS } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import { UNBLOCKED } from './content-order-sql.ts';
 import { inOrder } from './some-batches.ts';
@@ -51,14 +52,17 @@ const EXPIRED_BATCH = statement<BatchRow>(
   `SELECT ${BATCH} FROM _batches b WHERE b.batch_no = $3 AND b.sink_no = $1 AND b.leased_until <= $2 FOR UPDATE OF b SKIP LOCKED`,
 );
 
-// A delivery may have moved on to a version that was recorded after the statement began. Nothing shows then whether it is blocked, so it is left out.
+// Locks no more than it returns. A delivery may have moved on to a version that was recorded after the statement began. Nothing shows then whether it is
+// blocked, so it is left out.
 const NEWEST = statement<DueRow>(
   'due-newest',
   `SELECT d.delivery_no, d.owed_at, d.next_attempt_at, ${BYTES}
-   FROM (SELECT * FROM _deliveries d WHERE ${WAITING} AND d.next_attempt_at <= $2
-     ORDER BY d.next_attempt_at DESC, d.delivery_no DESC LIMIT $3 FOR UPDATE SKIP LOCKED) d
-   WHERE ${UNBLOCKED} AND EXISTS (SELECT 1 FROM _versions v WHERE v.version_no = d.version_no)
-   ORDER BY d.next_attempt_at DESC, d.delivery_no DESC LIMIT $4`,
+   FROM (SELECT d.delivery_no FROM (SELECT * FROM _deliveries d WHERE ${WAITING} AND d.next_attempt_at <= $2 AND d.next_attempt_at >= $5
+       ORDER BY d.next_attempt_at DESC, d.delivery_no DESC LIMIT $3) d
+     WHERE ${UNBLOCKED} ORDER BY d.next_attempt_at DESC, d.delivery_no DESC LIMIT $4) n
+   JOIN _deliveries d ON d.delivery_no = n.delivery_no AND coalesce(d.state, '') = 'pending' AND d.batch_no IS NULL
+     AND d.next_attempt_at <= $2 AND EXISTS (SELECT 1 FROM _versions v WHERE v.version_no = d.version_no)
+   ORDER BY d.next_attempt_at DESC, d.delivery_no DESC FOR UPDATE OF d SKIP LOCKED`,
 );
 
 const NEXT_DUE = statement<{ at: number | null }>(
@@ -74,14 +78,56 @@ const ANY_DUE = statement<{ due: boolean }>(
    OR EXISTS (SELECT 1 FROM _batches b WHERE b.sink_no = $1 AND b.leased_until <= $2) AS due`,
 );
 
-const LEASED = statement<{ leased: number }>(
-  'leased',
-  'SELECT count(*) AS leased FROM _batches WHERE sink_no = $1 AND leased_until > $2 AND lease <> 0 AND ($3::text IS NULL OR holder = $3)',
+/** A sink, and what a claim needs to know of its batches. */
+export interface LookedAt extends RawSink {
+  /** The number of batches under a lease, and of those the ones that the process $2 attempts. */
+  leased: number;
+  own: number;
+  /** The earliest end of a lease that has not expired, or the earliest time at which a kept batch is due. */
+  lease_end: number | null;
+  /** Whether the lease of a batch has expired, or a kept batch is due. */
+  has_expired: boolean;
+}
+
+/** Finds a sink by its name. */
+const LOOK = statement<LookedAt>(
+  'look-at-sink',
+  `SELECT ${SINK_COLUMNS}, b.leased, b.own, b.lease_end, b.has_expired FROM _sinks s CROSS JOIN LATERAL (
+     SELECT count(*) FILTER (WHERE y.leased_until > t.at AND y.lease <> 0) AS leased,
+       count(*) FILTER (WHERE y.leased_until > t.at AND y.lease <> 0 AND y.holder = $2) AS own, min(y.leased_until) FILTER (WHERE y.leased_until > t.at) AS lease_end,
+       coalesce(bool_or(y.leased_until <= t.at), false) AS has_expired
+     FROM (SELECT _now() AS at OFFSET 0) t JOIN _batches y ON y.sink_no = s.sink_no) b
+   WHERE s.sink = $1`,
 );
 
-const NEXT_LEASE_END = statement<{ at: number | null }>(
-  'next-lease-end',
-  'SELECT min(leased_until) AS at FROM _batches WHERE sink_no = $1 AND leased_until > $2',
+/**
+ * Like `DUE`, as many as there is room for and one more, if the sink still has the health $2, and no batch whose lease has expired: nothing then comes
+ * before the deliveries. $3 is how many batches may be in flight (of the process $8, or of all), $4 the maximum number of new ones, and $5 the maximum number of deliveries in each.
+ */
+const DUE_AT_HEALTH = statement<DueRow>(
+  'due-at-health',
+  `WITH k AS MATERIALIZED (SELECT s.sink_no, t.at,
+       greatest(0, least($3::int, $4::int + n.leased) - n.leased) AS room
+     FROM (SELECT _now() AS at OFFSET 0) t JOIN _sinks s ON s.sink = $1 AND s.health = $2 AND s.active
+     CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE y.leased_until > t.at AND y.lease <> 0 AND ($8::text IS NULL OR y.holder = $8)) AS leased, bool_or(y.leased_until <= t.at) AS has_expired
+       FROM _batches y WHERE y.sink_no = s.sink_no) n
+     WHERE n.has_expired IS NOT TRUE)
+   SELECT d.delivery_no, d.owed_at, d.next_attempt_at, ${BYTES} FROM _deliveries d
+   WHERE d.sink_no = (SELECT k.sink_no FROM k) AND d.state = 'pending' AND d.batch_no IS NULL AND (d.next_attempt_at, d.delivery_no) > ($6, $7)
+     AND d.next_attempt_at <= (SELECT k.at FROM k) AND ${UNBLOCKED}
+   ORDER BY d.next_attempt_at, d.delivery_no LIMIT (SELECT CASE WHEN k.room > 0 THEN k.room * $5::int + 1 ELSE 0 END FROM k) FOR UPDATE OF d SKIP LOCKED`,
+);
+
+/** Finds when the delivery became due that is due last. */
+const NEWEST_DUE = statement<{ at: number }>(
+  'newest-due',
+  `SELECT d.next_attempt_at AS at FROM _deliveries d WHERE d.sink_no = (SELECT s.sink_no FROM _sinks s WHERE s.sink = $1)
+     AND d.state = 'pending' AND d.batch_no IS NULL AND d.next_attempt_at <= (SELECT _now()) ORDER BY d.next_attempt_at DESC, d.delivery_no DESC LIMIT 1`,
+);
+
+const LEASED = statement<{ leased: number }>(
+  'leased',
+  'SELECT count(*) AS leased FROM _batches WHERE sink_no = $1 AND leased_until > $2 AND lease <> 0',
 );
 
 const UNBEGUN = statement<{ batch_no: number; lease: number }>(
@@ -95,6 +141,21 @@ const ADD_BATCHES = statement<{ batch_no: number; lease: number }>(
    SELECT s.sink_no, g.created_at, g.lease, $4, $5, $6, s.mapping_no
    FROM _sinks s CROSS JOIN unnest($2::bigint[], $3::bigint[]) WITH ORDINALITY AS g (created_at, lease, position)
    WHERE s.sink_no = $1 ORDER BY g.position RETURNING batch_no, lease`,
+);
+
+/**
+ * Adds batches of a sink, and puts deliveries into them: each of the deliveries $6 into the batch at the place of $7, from 1. Returns the batch of each
+ * delivery.
+ */
+const MAKE_BATCHES = statement<{ batch_no: number; lease: number }>(
+  'make-batches',
+  `WITH added AS (INSERT INTO _batches (sink_no, created_at, lease, leased_until, holder, mapping_no)
+     SELECT s.sink_no, $2, g.lease, $4, $5, s.mapping_no
+     FROM _sinks s CROSS JOIN unnest($3::bigint[]) WITH ORDINALITY AS g (lease, position)
+     WHERE s.sink_no = $1 ORDER BY g.position RETURNING batch_no, lease),
+   all_added AS MATERIALIZED (SELECT array_agg(batch_no ORDER BY batch_no) AS numbers, array_agg(lease ORDER BY batch_no) AS leases FROM added)
+   UPDATE _deliveries d SET batch_no = a.numbers[g.place] FROM all_added a CROSS JOIN unnest($6::bigint[], $7::int[]) AS g (delivery_no, place)
+   WHERE d.delivery_no = g.delivery_no RETURNING d.batch_no, a.leases[g.place] AS lease`,
 );
 
 const ASSIGN = statement(
@@ -134,6 +195,9 @@ const IN_BATCH = statement<{ delivery_no: number }>(
 
 /** The statements of claiming. */
 export const claimingSql = {
+  LOOK,
+  DUE_AT_HEALTH,
+  NEWEST_DUE,
   DUE,
   OLDEST,
   DUE_DELIVERY,
@@ -142,9 +206,9 @@ export const claimingSql = {
   NEXT_DUE,
   ANY_DUE,
   LEASED,
-  NEXT_LEASE_END,
   UNBEGUN,
   ADD_BATCHES,
+  MAKE_BATCHES,
   ASSIGN,
   RENEW,
   EXTEND,

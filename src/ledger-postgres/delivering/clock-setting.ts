@@ -1,3 +1,4 @@
+import type { Asked } from '../database/flight.ts';
 import { allSinks, lockSink, writeHealth } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
@@ -23,15 +24,15 @@ export interface LedgerClock {
  * that yet.
  */
 export async function clockAt(tx: Transaction): Promise<Date> {
-  return new Date((await readClock(tx)).clock_at);
+  return new Date(((await tx.first(CLOCK)) as LedgerClock).clock_at);
 }
 
-/** Returns the latest recorded time, what the clock shows now, and how far the clock was set so far. */
-export async function readClock(tx: Transaction): Promise<LedgerClock> {
-  return (await tx.first(CLOCK)) as LedgerClock;
+/** Returns the statement that reads the latest recorded time, what the clock shows now, and how far the clock was set so far, in one row. */
+export function askClock(): Asked<LedgerClock> {
+  return { sql: CLOCK, values: [] };
 }
 
-/** Like `readClock`, but locks the row of the clock until the end of the transaction, which may then move times. */
+/** Returns the same as `askClock` reads, but locks the row of the clock until the end of the transaction, which may then move times. */
 export async function lockClock(tx: Transaction): Promise<LedgerClock> {
   tx.requireOwingLock();
   return (await tx.first(LOCK_CLOCK)) as LedgerClock;

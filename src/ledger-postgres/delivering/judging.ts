@@ -3,7 +3,7 @@ import type { Judge, Judgement } from '../../leads/judgement.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
 import type { Attempt } from '../../ledger/contract/ledger-delivering.ts';
 import { attemptedDeliveries, type PendingRow } from '../../ledger/rules/delivering/attempted-deliveries.ts';
-import { getSink, lockSink, type Sink } from '../database/sinks.ts';
+import { lockSink, type Sink } from '../database/sinks.ts';
 import type { Transaction } from '../database/transaction.ts';
 import type { LockedBatch } from './settling-sql.ts';
 
@@ -28,7 +28,7 @@ export interface JudgedBatch extends EndedBatch {
 }
 
 /**
- * Judges the attempts of a sink in order, as if each had ended after the one before it. Returns the judged batches, and whether the
+ * Judges the attempts of a sink, as it was found after the batches were locked, in order, as if each had ended after the one before it. Returns the judged batches, and whether the
  * caller has to write the sink's health. Locks the sink's row only if the health changes. While a working sink accepts every lead, that is at
  * most once a second, so many processes can settle in parallel. Attempts judged without the lock count as earlier than a concurrent change of
  * the row.
@@ -36,7 +36,7 @@ export interface JudgedBatch extends EndedBatch {
 export async function judgeBatches(
   tx: Transaction,
   judge: Judge,
-  sinkNo: number,
+  found: Sink,
   batches: readonly EndedBatch[],
 ): Promise<{ readonly judged: readonly JudgedBatch[]; readonly changes: boolean }> {
   const judged = (sink: Sink, lockedAt = tx.now) => {
@@ -58,9 +58,9 @@ export async function judgeBatches(
       return batch;
     });
   };
-  const first = judged(await getSink(tx, sinkNo));
+  const first = judged(found);
   if (!first.some(changesHealth)) return { judged: first, changes: false };
-  const sink = await lockSink(tx, sinkNo);
+  const sink = await lockSink(tx, found.sinkNo);
   const locked = judged(sink, sink.lockedAt);
   return { judged: locked, changes: locked.some(changesHealth) };
 }

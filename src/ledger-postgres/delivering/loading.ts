@@ -5,14 +5,12 @@ import { type DeliveryRow, LOST_MAPPING, toDelivery } from '../../ledger/rules/d
 import { getSink } from '../database/sinks.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { claimingSql } from './claiming-sql.ts';
-import { settlingSql } from './settling-sql.ts';
+import { type LoadedRow, settlingSql } from './settling-sql.ts';
 import { NewestContent, SKIP } from './superseding.ts';
 
 const { END_BATCHES, LOAD, MAPPINGS, REISSUE } = settlingSql;
 
 const { ASSIGN } = claimingSql;
-
-type LoadedRow = NonNullable<(typeof settlingSql.LOAD)['row']>;
 
 /** A batch whose attempt has begun. */
 export interface LoadedBatch {
@@ -26,10 +24,16 @@ export interface LoadedBatch {
  * Reads batches whose attempts begin. Each delivery gets the newest version of its lead, unless it may have arrived with an older version: a lead
  * may have changed while its sink was unavailable or the batch was in a queue. Skips deliveries of leads that have been erased in the meantime,
  * and ends batches of which none is left.
+ * @param loaded what is in the batches, if it was read already
  */
-export async function loadBatches(tx: Transaction, batches: readonly number[]): Promise<LoadedBatch[]> {
+export async function loadBatches(
+  tx: Transaction,
+  batches: readonly number[],
+  loaded?: readonly LoadedRow[],
+): Promise<LoadedBatch[]> {
   if (batches.length === 0) return [];
-  const rows = await withNewIds(tx, await withNewestContent(tx, batches), batches);
+  const found = loaded ?? (await tx.rows(LOAD, [batches]));
+  const rows = await withNewIds(tx, await withNewestContent(tx, found, batches), batches);
   const gone = rows.filter((row) => row.gone === 1);
   if (gone.length > 0) await tx.run(SKIP, [ERASED, tx.now, gone.map(({ delivery_no }) => delivery_no)]);
   for (const { sink_no } of gone) {
@@ -43,23 +47,13 @@ export async function loadBatches(tx: Transaction, batches: readonly number[]): 
   const empty = batches.filter((batch) => !left.has(batch));
   if (empty.length > 0) await tx.run(END_BATCHES, [empty]);
   const mappingOf = await mappingsOf(tx, rows);
-  const names = new Map<number, string>();
-  for (const { sink_no } of rows)
-    if (!names.has(sink_no)) names.set(sink_no, (await getSink(tx, sink_no)).name);
-  return [...left.values()].map((some) => toBatch(some, { now: tx.now, names, mappingOf }));
+  return [...left.values()].map((some) => toBatch(some, tx.now, mappingOf));
 }
 
 type MappingOf = (mappingNo: number | null) => string | null;
 
-function toBatch(
-  rows: readonly LoadedRow[],
-  {
-    now,
-    names,
-    mappingOf,
-  }: { readonly now: number; readonly names: ReadonlyMap<number, string>; readonly mappingOf: MappingOf },
-): LoadedBatch {
-  const { batch_no, sink_no, created_at, lease, leased_until, batch_mapping_no } = rows[0] as LoadedRow;
+function toBatch(rows: readonly LoadedRow[], now: number, mappingOf: MappingOf): LoadedBatch {
+  const { batch_no, sink, created_at, lease, leased_until, batch_mapping_no } = rows[0] as LoadedRow;
   const deliveries = rows.map((row) => {
     const delivery = toDelivery(row);
     return row.mapping_no === row.batch_mapping_no
@@ -67,13 +61,15 @@ function toBatch(
       : { ...delivery, formerMapping: mappingOf(row.mapping_no) };
   });
   const mapping = mappingOf(batch_mapping_no) ?? undefined;
-  const sink = names.get(sink_no) ?? '';
   const batch = { id: batchId(batch_no), sink, createdAt: new Date(created_at), mapping, deliveries };
   return { batch, lease, leasedForMs: leased_until - now };
 }
 
-async function withNewestContent(tx: Transaction, batches: readonly number[]): Promise<LoadedRow[]> {
-  const rows = await tx.rows(LOAD, [batches]);
+async function withNewestContent(
+  tx: Transaction,
+  rows: readonly LoadedRow[],
+  batches: readonly number[],
+): Promise<readonly LoadedRow[]> {
   const outdated = rows.filter(({ newest }) => newest !== null);
   if (outdated.length === 0) return rows;
   tx.requireOwingLock();
@@ -103,9 +99,9 @@ async function withNewestContent(tx: Transaction, batches: readonly number[]): P
 /** Gives a new id to each delivery that was sent with another mapping, so that no two messages have the same id. */
 async function withNewIds(
   tx: Transaction,
-  rows: LoadedRow[],
+  rows: readonly LoadedRow[],
   batches: readonly number[],
-): Promise<LoadedRow[]> {
+): Promise<readonly LoadedRow[]> {
   if (rows.every((row) => row.needs_new_id === 0)) return rows;
   await tx.run(REISSUE, [batches]);
   return tx.rows(LOAD, [batches]);

@@ -5,10 +5,12 @@ import { boundBy, isUncounted, type Result } from '../../ledger/rules/delivering
 import { KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement, texts, type Value } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { activityOf } from './sink-activity.ts';
 
 /** The attempt of a batch, its results, and whether the batch is kept after it. */
 export interface BatchSettlement {
   readonly attempt: Attempt;
+  readonly sinkNo: number;
   readonly batchNo: number;
   /** The mapping of the attempt; null if the leads were sent as received. */
   readonly mappingNo: number | null;
@@ -32,47 +34,34 @@ type OfKind<Kind extends Outcome['kind']> = BatchResult & {
 /** A result of a lead that the sink was given. */
 type Tried = OfKind<Exclude<Outcome['kind'], 'untried' | 'left-out'>>;
 
-/** The numbers of the first and the last row that an attempt added to `_attempts`. */
-interface AttemptRows {
-  readonly first: number;
-  readonly last: number;
-}
-
-/**
- * Writes the results of all deliveries of batches, and their attempts. Returns the rows that were added for each batch, by its number; a batch for
- * which none was added is missing.
- */
-export async function writeResults(
-  tx: Transaction,
-  settlements: readonly BatchSettlement[],
-): Promise<ReadonlyMap<number, AttemptRows>> {
+/** Writes the results of all deliveries of batches, with their attempts and the activity of their sinks. */
+export async function writeResults(tx: Transaction, settlements: readonly BatchSettlement[]): Promise<void> {
   const results: BatchResult[] = settlements
     .flatMap((of) => of.results.map((result) => ({ ...result, of })))
     .sort((one, other) => one.deliveryNo - other.deliveryNo);
-  await leaveUntried(tx, results);
-  await leaveOut(tx, results);
+  leaveUntried(tx, results);
+  leaveOut(tx, results);
   const tried = results.filter(
     (result): result is Tried => !isOf(result, 'untried') && !isOf(result, 'left-out'),
   );
-  if (tried.length === 0) return new Map();
-  const added = await addAttempts(tx, tried);
-  await settle(tx, tried);
-  return new Map(
-    [...Map.groupBy(added, ({ batch_no }) => batch_no)].map(([batchNo, rows]) => {
-      const numbers = rows.map(({ attempt_no }) => attempt_no);
-      return [batchNo, { first: Math.min(...numbers), last: Math.max(...numbers) }];
-    }),
+  if (tried.length === 0) return;
+  settle(tx, tried);
+  const { fromAt, sinks, sums } = activityOf(
+    tx.now,
+    settlements.map(({ sinkNo, attempt }) => ({ sinkNo, ...attempt })),
   );
+  const added = await withoutRepeated(tx, tried);
+  tx.later(ADD_ATTEMPTS, [...attemptColumns(added), added.map(({ of }) => of.sinkNo), fromAt, sinks, sums]);
 }
 
 function isOf<Kind extends Outcome['kind']>(result: BatchResult, kind: Kind): result is OfKind<Kind> {
   return result.outcome.kind === kind;
 }
 
-async function leaveUntried(tx: Transaction, results: readonly BatchResult[]): Promise<void> {
+function leaveUntried(tx: Transaction, results: readonly BatchResult[]): void {
   const untried = results.filter((result) => isOf(result, 'untried'));
   if (untried.length === 0) return;
-  await tx.run(LEAVE, [
+  tx.later(LEAVE, [
     numbersOf(untried),
     untried.map(startOf),
     untried.map(({ of }) => of.mappingNo),
@@ -81,26 +70,20 @@ async function leaveUntried(tx: Transaction, results: readonly BatchResult[]): P
   ]);
 }
 
-async function leaveOut(tx: Transaction, results: readonly BatchResult[]): Promise<void> {
+function leaveOut(tx: Transaction, results: readonly BatchResult[]): void {
   const out = results.filter((result) => isOf(result, 'left-out'));
   if (out.length === 0) return;
   const reasons = out.map(({ outcome }) => storable(outcome.reason));
-  await tx.run(LEAVE_OUT, [tx.now, numbersOf(out), texts(reasons)]);
+  tx.later(LEAVE_OUT, [tx.now, numbersOf(out), texts(reasons)]);
 }
 
-/** Records the attempts. Consecutive attempts of a batch that fail in the same way share one row. Returns the rows that it added. */
-async function addAttempts(
-  tx: Transaction,
-  tried: readonly Tried[],
-): Promise<readonly { readonly attempt_no: number; readonly batch_no: number }[]> {
+/** Returns the attempts that get rows of their own. Consecutive attempts of a batch that fail in the same way share one row. */
+async function withoutRepeated(tx: Transaction, tried: readonly Tried[]): Promise<readonly Tried[]> {
   const repeatable = tried.filter(isUncounted);
-  const repeated = new Set(
-    repeatable.length === 0
-      ? []
-      : (await tx.rows(REPEAT_ATTEMPTS, attemptColumns(repeatable))).map((row) => row.delivery_no),
-  );
-  const others = tried.filter(({ deliveryNo }) => !repeated.has(deliveryNo));
-  return others.length === 0 ? [] : tx.rows(ADD_ATTEMPTS, attemptColumns(others));
+  if (repeatable.length === 0) return tried;
+  const rows = await tx.rows(REPEAT_ATTEMPTS, attemptColumns(repeatable));
+  const repeated = new Set(rows.map((row) => row.delivery_no));
+  return tried.filter(({ deliveryNo }) => !repeated.has(deliveryNo));
 }
 
 function attemptColumns(tried: readonly Tried[]): Value[] {
@@ -116,14 +99,14 @@ function attemptColumns(tried: readonly Tried[]): Value[] {
   ];
 }
 
-async function settle(tx: Transaction, tried: readonly Tried[]): Promise<void> {
+function settle(tx: Transaction, tried: readonly Tried[]): void {
   const isSent = ({ outcome }: Tried) => !(outcome.kind === 'refused' && outcome.unsent);
   const isUnsure = (one: Tried) =>
     isSent(one) && (one.of.keptUnsure || (one.outcome.kind !== 'delivered' && mayHaveArrived(one.outcome)));
   const reasons = tried.map(({ verdict }) =>
     verdict.reason === undefined ? null : storable(verdict.reason),
   );
-  await tx.run(SETTLE, [
+  tx.later(SETTLE, [
     numbersOf(tried),
     tried.map(startOf),
     tried.map(({ of }) => of.mappingNo),
@@ -180,11 +163,20 @@ const LEAVE_OUT = statement(
 const GIVEN = `unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::int[], $5::text[], $6::int[], $7::text[], $8::text[]) WITH ORDINALITY
   AS g (delivery_no, batch_no, started_at, duration_ms, outcome, http_status, error, answer, position)`;
 
-const ADD_ATTEMPTS = statement<{ attempt_no: number; batch_no: number }>(
+/**
+ * Adds attempts, each of the sink at its place of $9, and what they add to the activity of sinks: $12 are the sums of each of the sinks $11 as JSON, to
+ * which the numbers of the sink's first and last attempt are appended; null if none was added.
+ */
+const ADD_ATTEMPTS = statement(
   'add-attempts',
-  `INSERT INTO _attempts (delivery_no, batch_no, started_at, duration_ms, outcome, http_status, error, answer)
-   SELECT g.delivery_no, g.batch_no, g.started_at, g.duration_ms, g.outcome, g.http_status, g.error, g.answer
-   FROM ${GIVEN} ORDER BY g.position RETURNING attempt_no, batch_no`,
+  `WITH added AS (INSERT INTO _attempts (delivery_no, batch_no, started_at, duration_ms, outcome, http_status, error, answer)
+     SELECT g.delivery_no, g.batch_no, g.started_at, g.duration_ms, g.outcome, g.http_status, g.error, g.answer
+     FROM ${GIVEN} ORDER BY g.position RETURNING attempt_no),
+   placed AS (SELECT attempt_no, ($9::int[])[row_number() OVER (ORDER BY attempt_no)] AS sink_no FROM added),
+   ends AS (SELECT sink_no, min(attempt_no) AS first, max(attempt_no) AS last FROM placed GROUP BY sink_no)
+   INSERT INTO _sink_activity (sink_no, from_at, sums)
+   SELECT s.sink_no, $10, left(s.sums, -1) || ',"first":' || coalesce(e.first::text, 'null') || ',"last":' || coalesce(e.last::text, 'null') || '}'
+   FROM unnest($11::int[], $12::text[]) AS s (sink_no, sums) LEFT JOIN ends e ON e.sink_no = s.sink_no`,
 );
 
 const REPEAT_ATTEMPTS = statement<{ delivery_no: number }>(

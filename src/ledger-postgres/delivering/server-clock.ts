@@ -1,15 +1,16 @@
 import { CLOCK_STEP_MS } from '../../ledger/rules/delivering/batching.ts';
 import type { Clock } from '../../platform/time/clock.ts';
+import type { Asked } from '../database/flight.ts';
 import type { PostgresAccess } from '../database/postgres-access.ts';
 import type { Transaction } from '../database/transaction.ts';
 import {
+  askClock,
   isMoving,
   type LedgerClock,
   lockClock,
   moveAhead,
   moveBack,
   moveChunk,
-  readClock,
 } from './clock-setting.ts';
 
 /**
@@ -46,13 +47,15 @@ export class ServerClock {
   }
 
   /** Runs a transaction as `PostgresAccess.write` does, after the ledger has followed the clock if that was set. */
-  async inStep<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async inStep<T>(work: (tx: Transaction) => Promise<T>, first: readonly Asked<unknown>[] = []): Promise<T> {
     for (;;) {
       const sentMs = this.#clock.monotonicMs();
-      const done = await this.#access.write(async (tx) => {
-        const seen = await this.#look(tx, sentMs);
+      const clock = askClock();
+      const lookFirst = async (tx: Transaction) => {
+        const seen = this.#look(sentMs, (await tx.answer(clock))[0] as LedgerClock);
         return seen && { seen, result: await work(tx) };
-      });
+      };
+      const done = await this.#access.write(lookFirst, [clock, ...first]);
       if (done) {
         this.#seen = done.seen;
         return done.result;
@@ -84,8 +87,7 @@ export class ServerClock {
   }
 
   /** Returns what the process has seen of the clock; undefined if the clock may have been set. */
-  async #look(tx: Transaction, sentMs: number): Promise<Seen | undefined> {
-    const clock = await readClock(tx);
+  #look(sentMs: number, clock: LedgerClock): Seen | undefined {
     const now = this.#see(sentMs, clock);
     const last = this.#seen;
     if (!last) return clock.clock_at - now.serverMs >= CLOCK_STEP_MS ? undefined : now;

@@ -61,27 +61,48 @@ const UNDO_BEGIN = statement(
   `UPDATE _batches SET holder = NULL WHERE ${inOrder('(b.batch_no, b.lease) IN (SELECT * FROM unnest($1::bigint[], $2::bigint[]))')}`,
 );
 
+/** A delivery of a batch, with the content of its lead. */
+export interface LoadedRow extends DeliveryRow {
+  readonly batch_no: number;
+  readonly sink_no: number;
+  readonly sink: string;
+  readonly created_at: number;
+  readonly leased_until: number;
+  readonly lease: number;
+}
+
 /**
- * Returns the deliveries of batches, with their leads' contents. `OFFSET 0` leaves one plan: from a batch to its deliveries. By statistics from
- * when no delivery was in a batch, a plan that begins with every version looks as cheap.
+ * Returns a query for deliveries `d` in batches `b`, with their leads' contents. Each subquery of `from` ends with `OFFSET 0`, which leaves one plan: from what
+ * is given to the deliveries. By statistics from when no delivery was in a batch, a plan that begins with every version looks as cheap.
  */
-const LOAD = statement<
-  DeliveryRow & { batch_no: number; sink_no: number; created_at: number; leased_until: number; lease: number }
->(
-  'load-batches',
-  `SELECT b.batch_no, b.sink_no, b.created_at, b.leased_until, b.lease, d.delivery_no, (d.event <> 'erased' AND l.erased_no IS NOT NULL)::int AS gone,
+const loadFrom = (
+  from: string,
+) => `SELECT b.batch_no, b.sink_no, s.sink, b.created_at, b.leased_until, b.lease, d.delivery_no,
+   (d.event <> 'erased' AND l.erased_no IS NOT NULL)::int AS gone,
    CASE WHEN l.version_no > v.version_no AND d.unsure_at IS NULL AND d.event <> 'erased' AND ${HAS_CONTENT} THEN l.version_no END AS newest,
    ${DELIVERY_ID} AS delivery, v.source, v.id::text AS id, v.version, d.event, d.replay, d.was_left_out, v.first_seen_at,
    CASE WHEN d.event = 'erased' THEN d.owed_at ELSE v.valid_from END AS valid_from, v.poll_id, v.hash, v.raw, ${MAY_HAVE_ARRIVED}::int AS unsure,
    CASE WHEN ${KEEPS_MAPPING} THEN d.mapping_no ELSE b.mapping_no END AS mapping_no, b.mapping_no AS batch_mapping_no,
    ${NEEDS_NEW_ID}::int AS needs_new_id, coalesce(${IS_NEW_LEAD}, false)::int AS is_new_lead
-   FROM unnest($1::bigint[]) AS g (batch_no)
-   CROSS JOIN LATERAL (SELECT * FROM _batches y WHERE y.batch_no = g.batch_no OFFSET 0) b
-   CROSS JOIN LATERAL (SELECT * FROM _deliveries y WHERE y.batch_no = b.batch_no OFFSET 0) d
+   FROM ${from}
    CROSS JOIN LATERAL (SELECT * FROM _versions y WHERE y.version_no = d.version_no OFFSET 0) v
    JOIN _sinks s ON s.sink_no = d.sink_no
    LEFT JOIN _leads l ON l.source = v.source AND l.id = v.id LEFT JOIN _sources o ON o.source = v.source
-   ORDER BY b.batch_no, d.delivery_no`,
+   ORDER BY b.batch_no, d.delivery_no`;
+
+const LOAD = statement<LoadedRow>(
+  'load-batches',
+  loadFrom(`unnest($1::bigint[]) AS g (batch_no)
+   CROSS JOIN LATERAL (SELECT * FROM _batches y WHERE y.batch_no = g.batch_no OFFSET 0) b
+   CROSS JOIN LATERAL (SELECT * FROM _deliveries y WHERE y.batch_no = b.batch_no OFFSET 0) d`),
+);
+
+/** Returns deliveries by number, with their batches. */
+const LOAD_DELIVERIES = statement<LoadedRow>(
+  'load-deliveries',
+  loadFrom(`unnest($1::bigint[]) AS g (delivery_no)
+   CROSS JOIN LATERAL (SELECT * FROM _deliveries y WHERE y.delivery_no = g.delivery_no OFFSET 0) d
+   CROSS JOIN LATERAL (SELECT * FROM _batches y WHERE y.batch_no = d.batch_no OFFSET 0) b`),
 );
 
 /** Gives new ids to the deliveries of batches that were sent with another mapping. */
@@ -109,7 +130,10 @@ const KEEP = statement(
    FROM unnest($1::bigint[], $2::bigint[]) AS g (batch_no, due_at) WHERE b.batch_no = g.batch_no`,
 );
 
-const PENDING = statement<PendingRow & { batch_no: number }>(
+/** A delivery of a batch. */
+export type PendingOfBatch = PendingRow & { readonly batch_no: number };
+
+const PENDING = statement<PendingOfBatch>(
   'pending-of-batches',
   `SELECT d.batch_no, d.delivery_no, d.attempts, d.excused, d.refused_at, d.retried_at, d.event, coalesce(d.last_attempt_at, d.owed_at) AS waiting_since
    FROM unnest($1::bigint[]) AS g (batch_no) CROSS JOIN LATERAL (SELECT * FROM _deliveries y WHERE y.batch_no = g.batch_no OFFSET 0) d
@@ -160,6 +184,7 @@ export const settlingSql = {
   BEGIN,
   UNDO_BEGIN,
   LOAD,
+  LOAD_DELIVERIES,
   REISSUE,
   MAPPINGS,
   END_BATCHES,

@@ -6,14 +6,15 @@ import { attemptedDeliveries } from '../../ledger/rules/delivering/attempted-del
 import { batchNumber } from '../../ledger/rules/delivering/batching.ts';
 import { isApart, keepsBatch } from '../../ledger/rules/delivering/results.ts';
 import { reach } from '../../platform/process/failpoint.ts';
-import { getSink, lockSink, type Sink, writeHealth } from '../database/sinks.ts';
+import { getSink, lockSink, type Sink, toSink, writeHealth } from '../database/sinks.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { claimingSql } from './claiming-sql.ts';
-import { type EndedBatch, type JudgedBatch, judgeBatches } from './judging.ts';
+import { type EndedAttempt, lockEnded, type SettleQuestions } from './ended-attempts.ts';
+import { type JudgedBatch, judgeBatches } from './judging.ts';
 import { type LoadedBatch, loadBatches } from './loading.ts';
 import { type BatchSettlement, writeResults } from './results.ts';
 import { settlingSql } from './settling-sql.ts';
-import { addActivity, recordHolds } from './sink-activity.ts';
+import { recordHolds } from './sink-activity.ts';
 import { NewestContent } from './superseding.ts';
 
 const {
@@ -25,7 +26,6 @@ const {
   KEEP,
   LOCK_BATCHES,
   OUTDATED,
-  PENDING,
   PUT_BACK,
   RELEASE,
   REVIVE,
@@ -34,11 +34,6 @@ const {
 } = settlingSql;
 
 const { ASSIGN, MARK_MAYBE_ARRIVED } = claimingSql;
-
-/** Returns the number of a claimed batch. */
-export function numberOf({ batch }: BatchRef): number {
-  return batchNumber(batch);
-}
 
 /** Begins the attempt of a batch. Returns undefined if there is nothing to attempt. */
 export async function begin(
@@ -93,12 +88,6 @@ export function byLedgerClock(tx: Transaction, attempt: Attempt, machineTime: Da
   return { ...attempt, startedAt: new Date(tx.now - Math.round(agoMs)) };
 }
 
-/** An attempt that has ended, and the lease under which it was made. */
-export interface EndedAttempt {
-  readonly ref: BatchRef;
-  readonly attempt: Attempt;
-}
-
 /**
  * Records the outcomes of attempts one after the other, in order. The starts of the attempts are by the ledger's clock. Returns undefined for each
  * attempt whose lease is no longer current.
@@ -106,16 +95,17 @@ export interface EndedAttempt {
 export async function settle(
   tx: Transaction,
   judge: Judge,
-  ended: readonly EndedAttempt[],
+  { ended, asked }: { readonly ended: readonly EndedAttempt[]; readonly asked: SettleQuestions },
 ): Promise<(Settlement | undefined)[]> {
-  const batches = await lockEnded(tx, ended);
+  const batches = await lockEnded(tx, ended, asked);
+  const sinkOf = new Map((await tx.answer(asked.sinks)).map((row) => [row.sink_no, toSink(row)]));
   const settlements = new Map<EndedAttempt, Settlement>();
   const bySink = [...Map.groupBy(batches, ([, { batch }]) => batch.sink_no)];
   const sinks = [];
   // In the order of their numbers, so that no two transactions wait for each other.
   for (const [sinkNo, some] of bySink.sort(([one], [other]) => one - other)) {
     const ends = some.map(([, batch]) => batch);
-    sinks.push({ some, ...(await judgeBatches(tx, judge, sinkNo, ends)) });
+    sinks.push({ some, ...(await judgeBatches(tx, judge, sinkOf.get(sinkNo) as Sink, ends)) });
   }
   const judged = sinks.flatMap((sink) => sink.judged);
   await writeBatches(tx, judged);
@@ -131,49 +121,21 @@ export async function settle(
   return ended.map((attempt) => settlements.get(attempt));
 }
 
-/** Locks the batches of attempts, and returns those whose leases are current, each once. */
-async function lockEnded(
-  tx: Transaction,
-  ended: readonly EndedAttempt[],
-): Promise<(readonly [EndedAttempt, EndedBatch])[]> {
-  const known = ended.filter(({ ref }) => !Number.isNaN(numberOf(ref)));
-  const leases = known.map(({ ref }) => ref.lease);
-  // The fence: an outdated lease finds no batch. The process with the newer lease settles it.
-  const locked = await tx.rows(LOCK_BATCHES, [known.map(({ ref }) => numberOf(ref)), leases]);
-  const batches = new Map(locked.map((batch) => [batch.batch_no, batch]));
-  const rows = batches.size > 0 ? await tx.rows(PENDING, [[...batches.keys()]]) : [];
-  const pendingOf = Map.groupBy(rows, ({ batch_no }) => batch_no);
-  return known.flatMap((one) => {
-    const batchNo = numberOf(one.ref);
-    const [batch, pending] = [batches.get(batchNo), pendingOf.get(batchNo)];
-    if (batch?.lease !== one.ref.lease || !pending) return [];
-    batches.delete(batchNo);
-    return [[one, { batchNo, batch, pending, attempt: one.attempt }] as const];
-  });
-}
-
 /** Ends or keeps the batches, and writes the results of their deliveries. */
 async function writeBatches(tx: Transaction, judged: readonly JudgedBatch[]): Promise<void> {
   if (judged.length === 0) return;
   const settlements = judged.map((one) => settlementOf(one, tx.now));
   const [kept, ended] = [settlements.filter((one) => one.kept), settlements.filter((one) => !one.kept)];
   const numbersOf = (some: readonly BatchSettlement[]) => some.map(({ batchNo }) => batchNo);
-  if (kept.length > 0) await tx.run(KEEP, [numbersOf(kept), kept.map(({ dueAt }) => dueAt)]);
-  if (ended.length > 0) await tx.run(END_BATCHES, [numbersOf(ended)]);
-  const rowsOf = await writeResults(tx, settlements);
+  if (kept.length > 0) tx.later(KEEP, [numbersOf(kept), kept.map(({ dueAt }) => dueAt)]);
+  if (ended.length > 0) tx.later(END_BATCHES, [numbersOf(ended)]);
+  await writeResults(tx, settlements);
   for (const [index, { sink }] of judged.entries())
     await setApart(tx, sink, settlements[index]?.results ?? []);
-  const batches = judged.map(({ batchNo, sink, attempt }) => ({
-    sinkNo: sink.sinkNo,
-    outcomes: attempt.outcomes,
-    durationMs: attempt.durationMs,
-    rows: rowsOf.get(batchNo),
-  }));
-  await addActivity(tx, batches);
 }
 
 function settlementOf(
-  { batchNo, batch, pending, attempt, judgement }: JudgedBatch,
+  { batchNo, batch, pending, attempt, sink, judgement }: JudgedBatch,
   now: number,
 ): BatchSettlement & { readonly dueAt: number } {
   const { verdicts } = judgement;
@@ -185,7 +147,8 @@ function settlementOf(
     attemptsBefore: row.attempts,
   }));
   const keptUnsure = kept && attempt.outcomes.some(mayHaveArrived);
-  return { attempt, batchNo, mappingNo: batch.mapping_no, kept, keptUnsure, dueAt, results };
+  const { sinkNo } = sink;
+  return { attempt, sinkNo, batchNo, mappingNo: batch.mapping_no, kept, keptUnsure, dueAt, results };
 }
 
 /** Writes what the judged batches of a sink mean for it. Returns the number of deliveries that each has revived. */
@@ -222,7 +185,7 @@ async function setApart(
   const apart = results.filter(({ outcome }) => isApart(outcome)).map(({ deliveryNo }) => deliveryNo);
   if (apart.length === 0) return;
   const added = await tx.first(SET_APART, [sinkNo, tx.now]);
-  await tx.run(ASSIGN, [apart, apart.map(() => added?.batch_no ?? 0)]);
+  tx.later(ASSIGN, [apart, apart.map(() => added?.batch_no ?? 0)]);
 }
 
 function countVerdicts(tx: Transaction, { sinkNo }: Sink, verdicts: readonly Verdict[]): void {

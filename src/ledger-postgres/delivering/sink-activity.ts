@@ -12,19 +12,28 @@ import {
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 
-/** Adds the attempts of batches to the activity of their sinks. */
-export async function addActivity(
-  tx: Transaction,
-  batches: readonly (AttemptedBatch & { readonly sinkNo: number })[],
-): Promise<void> {
+/** What the attempts of batches add to the activity of their sinks. */
+export interface AddedActivity {
+  /** When the period began, in ms since 1970. */
+  readonly fromAt: number;
+  readonly sinks: readonly number[];
+  /** The sums of each of the sinks as JSON, without the numbers of attempts. */
+  readonly sums: Buffer | string;
+}
+
+/** Returns what the attempts of batches add to the activity of their sinks. */
+export function activityOf(
+  now: number,
+  batches: readonly (Omit<AttemptedBatch, 'rows'> & { readonly sinkNo: number })[],
+): AddedActivity {
   const sumsOf = new Map<number, AttemptSums>();
   for (const batch of batches) {
     const sums = sumsOf.get(batch.sinkNo) ?? noAttempts();
-    addBatch(sums, batch);
+    addBatch(sums, { ...batch, rows: undefined });
     sumsOf.set(batch.sinkNo, sums);
   }
-  const rows = [...sumsOf.values()].map((sums) => JSON.stringify(sums));
-  await tx.run(ADD_SUMS, [Math.floor(tx.now / SLOT_MS) * SLOT_MS, [...sumsOf.keys()], texts(rows)]);
+  const json = [...sumsOf.values()].map(({ first, last, ...sums }) => JSON.stringify(sums));
+  return { fromAt: Math.floor(now / SLOT_MS) * SLOT_MS, sinks: [...sumsOf.keys()], sums: texts(json) };
 }
 
 /** Records whether a hold or a pause began or ended between two health states of a sink, whose row is locked. */
@@ -59,10 +68,6 @@ async function recordHold(
   }
 }
 
-const ADD_SUMS = statement(
-  'add-sums',
-  'INSERT INTO _sink_activity (sink_no, from_at, sums) SELECT g.sink_no, $1, g.sums FROM unnest($2::int[], $3::text[]) AS g (sink_no, sums)',
-);
 const LAST_HOLD = statement<{ hold_no: number; ended_at: number | null }>(
   'last-hold',
   'SELECT hold_no, ended_at FROM _sink_holds WHERE sink_no = $1 AND kind = $2 ORDER BY hold_no DESC LIMIT 1',

@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000;
  */
 const NEWEST_EVERY = 4;
 /** A lead is newer than the backlog if it became due at least this much later than the oldest due lead, in ms. */
-const NEWER_BY_MS = 1_000;
+export const NEWER_BY_MS = 1_000;
 /** Maximum number of deliveries that the search for the newest leads passes over because an older version of their lead is still pending. */
 export const MAX_BLOCKED = 100;
 /** Minimum step of the wall clock that counts as setting the clock and not as normal clock synchronisation, in ms. */
