@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
-import { WRITING } from '../../src/ledger-postgres/database/settings.ts';
+import { ASKING } from '../../src/ledger-postgres/database/settings.ts';
 import { statementTexts } from '../../src/ledger-postgres/database/statement.ts';
 import { LedgerUnderTest } from '../ledger/ledger-under-test.ts';
 import { requireDatabaseUrl } from '../support/servers/services.ts';
@@ -63,7 +63,7 @@ it('the feed reads rows only once, even if they were committed during another lo
   const page = await on.ledger.feed(end, false);
   expect(page.entries.filter(({ kind }) => kind === 'attempt')).toHaveLength(120);
 
-  for (const [name, value] of Object.entries(WRITING)) await client.query(`SET ${name} = ${value}`);
+  for (const [name, value] of Object.entries(ASKING)) await client.query(`SET ${name} = ${value}`);
   const { rows } = await client.query(
     `EXPLAIN (ANALYZE, FORMAT JSON) ${statementTexts.get('attempts-unseen')?.replaceAll('$1', `'${end.seen}'`).replaceAll('$2', 'pg_current_snapshot()::text').replace('$3', '0').replace('$4', '500')}`,
   );

@@ -1,4 +1,5 @@
 import { quoted } from '../../postgres/identifier.ts';
+import { statement } from './statement.ts';
 
 /** Settings by name. */
 export type Settings = Readonly<Record<string, string>>;
@@ -33,10 +34,15 @@ export const WRITING = {
   enable_seqscan: 'off',
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
+  // A bitmap scan does not mark index entries of deleted rows as dead. Each claim would read again every batch that has ended since the last vacuum.
+  enable_bitmapscan: 'off',
 };
 
 /** Settings of the connections for pages and the API: PostgreSQL plans each query for the filters that it has. */
-export const ASKING = { ...WRITING, plan_cache_mode: 'force_custom_plan' };
+export const ASKING = { ...WRITING, plan_cache_mode: 'force_custom_plan', enable_bitmapscan: 'on' };
+
+/** Allows bitmap scans until the end of the transaction, for a statement that reads a BRIN index. */
+export const ALLOW_BITMAPS = statement('allow-bitmaps', "SELECT set_config('enable_bitmapscan', 'on', true)");
 
 /** Removes the time limits of statements and transactions: until the end of the transaction if $1 is true, otherwise for the session. */
 export const WITHOUT_TIMEOUTS =

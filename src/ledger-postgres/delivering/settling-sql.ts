@@ -109,7 +109,7 @@ const LOAD_DELIVERIES = statement<LoadedRow>(
 const REISSUE = statement(
   'reissue',
   `UPDATE _deliveries d SET reissued = reissued + 1, bound = 0, mapping_no = b.mapping_no
-   FROM _batches b WHERE b.batch_no = ANY ($1::bigint[]) AND d.batch_no = b.batch_no AND ${NEEDS_NEW_ID}`,
+   FROM _batches b WHERE d.batch_no = ANY ($1::bigint[]) AND b.batch_no = d.batch_no AND ${NEEDS_NEW_ID}`,
 );
 
 const MAPPINGS = statement<{ mapping_no: number; text: string }>(

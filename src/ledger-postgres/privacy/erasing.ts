@@ -14,6 +14,7 @@ import {
   formerOf,
   progressOf,
 } from '../../ledger/rules/privacy/erasure-progress.ts';
+import { ALLOW_BITMAPS } from '../database/settings.ts';
 import { texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { lockDeliveries } from '../delivering/lock-deliveries.ts';
@@ -67,6 +68,7 @@ export async function eraseLead(
     (await tx.rows(sql.UNSETTLED, lead)).map(({ delivery_no }) => delivery_no),
   );
   await tx.run(sql.DROP_KEY, lead);
+  tx.later(ALLOW_BITMAPS);
   const counts = {
     versions: await tx.run(sql.CLEAR_VERSIONS, lead),
     rejected: await tx.run(sql.CLEAR_REJECTED_OF, lead),
