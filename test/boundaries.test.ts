@@ -87,7 +87,9 @@ const rooms: Readonly<Record<string, Room>> = {
     imports: ['catalog', 'leads', 'platform'],
     doors: [
       'contract/held-ledger.ts',
+      'contract/copy-errors.ts',
       'contract/ledger.ts',
+      'contract/ledger-copy.ts',
       'contract/ledger-control.ts',
       'contract/ledger-delivering.ts',
       'contract/ledger-pages.ts',
@@ -105,6 +107,8 @@ const rooms: Readonly<Record<string, Room>> = {
       'contract/page-rows.ts',
       'contract/sink-activity.ts',
       'contract/status-rows.ts',
+      'copying/sqlite-copy-source.ts',
+      'copying/sqlite-copy-target.ts',
       'database/backup.ts',
       'database/backup-contents.ts',
       'database/high-water-mark.ts',
@@ -125,6 +129,8 @@ const rooms: Readonly<Record<string, Room>> = {
       'recovery/replace-ledger.ts',
       'recovery/start-build-process.ts',
       'rules/control/action-groups.ts',
+      'rules/copying/copied-tables.ts',
+      'rules/copying/progress.ts',
       'rules/delivering/attempt-sums.ts',
       'rules/delivering/attempted-deliveries.ts',
       'rules/delivering/batching.ts',
@@ -173,6 +179,8 @@ const rooms: Readonly<Record<string, Room>> = {
   'ledger-postgres': {
     imports: ['audit', 'catalog', 'leads', 'ledger', 'platform', 'postgres'],
     doors: [
+      'copying/postgres-copy-source.ts',
+      'copying/postgres-copy-target.ts',
       'extraction/postgres-extract.ts',
       'hold-ledger.ts',
       'inspect-server.ts',

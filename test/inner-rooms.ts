@@ -53,6 +53,11 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       imports: ['contract', 'database', 'rules', 'schema'],
       because: 'ledger/extraction/ reads whole tables for exports and queries, over a connection of its own.',
     },
+    copying: {
+      imports: ['contract', 'database', 'rules', 'schema'],
+      because:
+        'ledger/copying/ reads and writes whole tables to copy a ledger, while no process works with it; it must not know what a row means.',
+    },
     '.': {
       imports: [
         'contract',
@@ -115,6 +120,11 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       imports: ['database'],
       because:
         'ledger-postgres/installation/ keeps what an installation has beside its leads; it must not know a lead.',
+    },
+    copying: {
+      imports: ['.', 'database'],
+      because:
+        'ledger-postgres/copying/ reads and writes whole tables to copy a ledger, while no process works with it; it must not know what a row means.',
     },
     extraction: {
       imports: ['.', 'database'],
@@ -314,6 +324,10 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
     restoring: {
       imports: ['opening', 'erasure'],
       because: 'operations/restoring/ puts a backup in place; it must not know any command.',
+    },
+    copying: {
+      imports: ['opening'],
+      because: 'operations/copying/ copies a ledger from one place to another; it must not know any command.',
     },
   },
   config: {

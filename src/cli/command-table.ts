@@ -217,7 +217,7 @@ export const COMMANDS: Readonly<Record<string, readonly ListedCommand[]>> = {
     ),
     entry(
       'ledger <action>',
-      'accept: creates a new ledger although an earlier one was lost',
+      'accept: creates a new ledger although an earlier one was lost; copy: moves the ledger to PostgreSQL or back',
       () => import('./commands/ledger.ts'),
     ),
     entry(

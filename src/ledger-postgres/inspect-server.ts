@@ -60,7 +60,7 @@ async function roundTripOf(client: PoolClient): Promise<number> {
 }
 
 /** Requires that the user may create the ledger, in a schema that is missing or empty. @throws LedgerError */
-async function requireRoom(client: PoolClient, where: string, schema: string): Promise<void> {
+export async function requireRoom(client: PoolClient, where: string, schema: string): Promise<void> {
   await requireEmpty(client, where, schema);
   const { rows } = await client.query<{ user: string; database: string; may: boolean }>(RIGHTS, [schema]);
   const { user, database, may } = rows[0] as { user: string; database: string; may: boolean };

@@ -7,6 +7,7 @@ import { BegunAttempts } from '../ledger/delivering/begun-attempts.ts';
 import { beginBlock, beginKnown } from '../ledger/recording/begin-blocks.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import { Stopwatch } from '../platform/time/stopwatch.ts';
+import { requireNotMoved } from './database/copy-marks.ts';
 import { GroupCommit } from './database/group-commit.ts';
 import { isReplaced, migrate, requireCurrentShape } from './database/migrating.ts';
 import { Notices } from './database/notices.ts';
@@ -63,6 +64,9 @@ export async function openPostgresLedger(options: PostgresLedgerOptions): Promis
   try {
     const { create, schema, isDead = async () => false } = options;
     const { id } = await (create ? migrate(access, schema, isDead) : requireCurrentShape(access, schema));
+    // A command may still show what the ledger has.
+    if (create || options.holder !== undefined)
+      await access.prepare((client) => requireNotMoved(client, access.where, schema));
     const { notify, prepareConnection: prepare } = access;
     const place = { ...options, channel: `leadsync_${id}`, prepare, send: notify.bind(access) };
     const notices = await access.guard(() => Notices.open(place, options.clock));

@@ -13,6 +13,7 @@ import { SinkRows } from './database/sink-rows.ts';
 import { Owing } from './delivering/owing.ts';
 import type { LedgerEngine } from './engine.ts';
 import { ledgerOf } from './ledger-from-engine.ts';
+import { requireFinished, requireNotMoved } from './schema/copy-marks.ts';
 import { migrate, recognise, requireCurrentSchema } from './schema/upgrading.ts';
 import { controlOf } from './sqlite-control.ts';
 import { deliveringOf } from './sqlite-delivering.ts';
@@ -57,8 +58,12 @@ export function openEngine(options: LedgerOptions): LedgerEngine {
     const opened = (options.connect ?? connect)(file);
     db = options.compilesLate ? compilingLate(opened) : opened;
     // Before anything else, because a file that is not a ledger must not be changed.
-    if (create) recognise(db);
-    else requireCurrentSchema(db);
+    if (create) {
+      recognise(db);
+      requireFinished(db);
+    } else requireCurrentSchema(db);
+    // A command may still show what the ledger has.
+    if (create || options.holder !== undefined) requireNotMoved(db);
     prepareFile(db);
     if (create) removeLeftovers(file);
     const upgraded = create ? migrate(db) : undefined;

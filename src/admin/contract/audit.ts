@@ -20,6 +20,7 @@ export const ACTIONS = [
   'find',
   'forget',
   'ledger-accept',
+  'ledger-copy',
   'login',
   'login refused',
   'moved',

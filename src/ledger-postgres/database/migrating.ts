@@ -1,6 +1,8 @@
 import type { PoolClient } from 'pg';
+import { unfinishedError } from '../../ledger/contract/copy-errors.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { quoted } from '../../postgres/identifier.ts';
+import { isCopying } from './copy-marks.ts';
 import { requireKnown } from './known-shape.ts';
 import type { PostgresAccess } from './postgres-access.ts';
 import { refreshComments, writeViews } from './public-relations.ts';
@@ -29,9 +31,7 @@ export function migrate(access: PostgresAccess, schema: string, isDead: IsDead):
       schema,
     ]);
     await client.query(`SET LOCAL lock_timeout = '${LOCK_TIMEOUT}'`);
-    const { rows } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
-    // Only if it is missing: a user who owns the schema needs no right to create others.
-    if (rows.length === 0) await client.query(`CREATE SCHEMA ${quoted(schema)}`);
+    await createSchema(client, schema);
     const from = (await shapeIn(client, access.where, schema)) ?? 0;
     if (from === 0) await requireEmpty(client, access.where, schema);
     else if (from < migrations.length) await requireNotUsed(client, { where: access.where, schema }, isDead);
@@ -46,6 +46,20 @@ export function migrate(access: PostgresAccess, schema: string, isDead: IsDead):
     await refreshComments(client, schema);
     return { id: await idIn(client), from };
   });
+}
+
+/** Creates the schema and the tables of a ledger, without the row of the ledger itself. The schema must be missing or empty. */
+export async function createTables(client: PoolClient, schema: string): Promise<void> {
+  await createSchema(client, schema);
+  for (const step of migrations) await client.query(step);
+  await writeViews(client);
+  await refreshComments(client, schema);
+}
+
+async function createSchema(client: PoolClient, schema: string): Promise<void> {
+  const { rows } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema]);
+  // Only if it is missing: a user who owns the schema needs no right to create others.
+  if (rows.length === 0) await client.query(`CREATE SCHEMA ${quoted(schema)}`);
 }
 
 /** Checks that the ledger has this version's schema. Changes nothing. @throws LedgerError if it does not */
@@ -88,7 +102,10 @@ export function isReplaced(access: PostgresAccess, id: string): Promise<boolean>
 
 const LEDGER = statement<{ id: string }>('ledger', 'SELECT id FROM _ledger');
 
-/** Returns the number of migrations that were applied; undefined if there is no ledger. @throws LedgerError if a newer leadsync wrote it */
+/**
+ * Returns the number of migrations that were applied; undefined if there is no ledger.
+ * @throws LedgerError if a newer leadsync wrote it, or it is an unfinished copy of another ledger
+ */
 export async function shapeIn(
   client: PoolClient,
   where: string,
@@ -99,6 +116,7 @@ export async function shapeIn(
     [schema],
   );
   if (!(rows[0] as { known: boolean }).known) return undefined;
+  if (await isCopying(client, schema)) throw unfinishedError(where);
   const shape = Number((await client.query('SELECT shape FROM _ledger')).rows[0]?.shape);
   requireKnown(where, shape);
   return shape;

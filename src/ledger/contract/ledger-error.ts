@@ -18,6 +18,9 @@ export type LedgerErrorCode =
   | 'held' // another leadsync works with it
   | 'fenced' // the poll is not the one that the ledger knows
   | 'replaced' // the cursor belongs to another ledger, or to an earlier history of this one
+  | 'unfinished' // a copy of another ledger that is not complete
+  | 'moved' // it was copied to another place, and is used there
+  | 'taken' // the target of a copy has leads of its own
   | 'unexpected';
 
 /** The codes of errors after which the same call may succeed later. A server may refuse a user whose password is being changed. */

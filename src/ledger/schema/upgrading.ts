@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import { LedgerError } from '../contract/ledger-error.ts';
 import type { Upgrade } from '../contract/ledger-upkeep.ts';
 import { refreshComments, writeComments } from './comments.ts';
+import { requireFinished } from './copy-marks.ts';
 import { migrations } from './schema.ts';
 import { addFunctions } from './sql-functions.ts';
 import { copyBeforeUpgrade } from './upgrade-copy.ts';
@@ -47,12 +48,15 @@ function isMarked(db: Database.Database): boolean {
 
 /**
  * Checks that the ledger has this version's schema. Changes nothing, because a leadsync of another version may be using the ledger.
- * @throws LedgerError if the ledger has another schema or is empty, or in the same cases as `recognise`
+ * @throws LedgerError if the ledger has another schema, is empty or is an unfinished copy, or in the same cases as `recognise`
  */
 export function requireCurrentSchema(db: Database.Database): void {
   recognise(db);
   const applied = schemaNumber(db);
-  if (applied === migrations.length) return;
+  if (applied === migrations.length) {
+    requireFinished(db);
+    return;
+  }
   if (applied === 0)
     throw new LedgerError(
       'missing',

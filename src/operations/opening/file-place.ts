@@ -3,8 +3,11 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HeldLedger } from '../../ledger/contract/held-ledger.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { CopySource, CopyTarget } from '../../ledger/contract/ledger-copy.ts';
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
 import type { TablesPlace } from '../../ledger/contract/ledger-tables.ts';
+import { liftMove, openSqliteSource } from '../../ledger/copying/sqlite-copy-source.ts';
+import { inspectSqliteTarget, openSqliteTarget } from '../../ledger/copying/sqlite-copy-target.ts';
 import { inspectFile, isBlank, ledgerSize } from '../../ledger/database/inspect-file.ts';
 import { QueryThread } from '../../ledger/queries/start-query-thread.ts';
 import { openLedger } from '../../ledger/sqlite-ledger.ts';
@@ -92,6 +95,22 @@ export class FilePlace implements LedgerPlace {
   }
 
   async heldElsewhere(): Promise<undefined> {}
+
+  async liftMove(): Promise<boolean> {
+    return liftMove(this.file);
+  }
+
+  async copySource(): Promise<CopySource> {
+    return openSqliteSource(this.file);
+  }
+
+  async inspectTarget(source: string): Promise<boolean> {
+    return inspectSqliteTarget(this.file, source);
+  }
+
+  async copyTarget(source: string): Promise<CopyTarget> {
+    return openSqliteTarget(this.file, source);
+  }
 
   async openPages(ledger: Pick<Ledger, 'reportDamage'>): Promise<PageReader> {
     return new QueryThread(this.file, { onDamage: (damage) => ledger.reportDamage(damage) });

@@ -1,6 +1,7 @@
 import type { Judge } from '../../leads/judgement.ts';
 import type { HeldLedger, HoldOptions } from '../../ledger/contract/held-ledger.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { CopySource, CopyTarget } from '../../ledger/contract/ledger-copy.ts';
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
 import type { RunSql, TablesPlace } from '../../ledger/contract/ledger-tables.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
@@ -53,6 +54,14 @@ export interface LedgerPlace {
   hold(options: HoldOptions): Promise<HeldLedger>;
   /** Returns a description of a process that works with the ledger without this data directory; undefined if none is known. @throws LedgerError */
   heldElsewhere(): Promise<string | undefined>;
+  /** Takes the mark away that the ledger was moved to another place. Returns whether it had the mark. @throws LedgerError */
+  liftMove(): Promise<boolean>;
+  /** Opens the ledger to copy it. This process must hold it. @throws LedgerError */
+  copySource(): Promise<CopySource>;
+  /** Checks that the ledger with the id `source` can be copied here. Returns whether an earlier copy of it was not finished. @throws LedgerError */
+  inspectTarget(source: string): Promise<boolean>;
+  /** Begins or continues a copy of the ledger with the id `source`. @throws LedgerError */
+  copyTarget(source: string): Promise<CopyTarget>;
   /** Opens a reader for the pages and the API. Reports damage that a query finds to `ledger`. */
   openPages(ledger: Pick<Ledger, 'reportDamage'>): Promise<PageReader>;
 }

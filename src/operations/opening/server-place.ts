@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { LedgerServer } from '../../config/contract/config.ts';
 import type { HeldLedger, HoldOptions } from '../../ledger/contract/held-ledger.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
+import type { CopySource, CopyTarget } from '../../ledger/contract/ledger-copy.ts';
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
 import type { RunSql, TablesPlace } from '../../ledger/contract/ledger-tables.ts';
 import { printLength, printSpan } from '../../platform/text/human-readable.ts';
@@ -25,7 +26,7 @@ export class ServerPlace implements LedgerPlace {
   readonly whenReplaced =
     'Put the same schema back, then start leadsync again. If the ledger that is there now is the right one, just start leadsync again.';
   readonly whenLost =
-    'If ledger.url or ledger.schema names the wrong place, correct it. If the schema was dropped, restore it from a backup of the database. If the ledger is a file, remove ledger.url: leadsync cannot move a ledger. Then start leadsync again.';
+    'If ledger.url or ledger.schema names the wrong place, correct it. If the schema was dropped, restore it from a backup of the database. If the ledger is a file, remove ledger.url, or move it to the server with `leadsync ledger copy`. Then start leadsync again.';
   readonly #server: LedgerServer;
   readonly #dataDir: string;
 
@@ -118,6 +119,26 @@ export class ServerPlace implements LedgerPlace {
     if (isDataDirInUse(this.#dataDir)) return undefined;
     const { inspectServer } = await loadInspection();
     return (await inspectServer(this.#place())).holder;
+  }
+
+  async liftMove(): Promise<boolean> {
+    const { liftMove } = await import('../../ledger-postgres/copying/postgres-copy-source.ts');
+    return liftMove(this.#place());
+  }
+
+  async copySource(): Promise<CopySource> {
+    const { openPostgresSource } = await import('../../ledger-postgres/copying/postgres-copy-source.ts');
+    return openPostgresSource(this.#place());
+  }
+
+  async inspectTarget(source: string): Promise<boolean> {
+    const { inspectPostgresTarget } = await import('../../ledger-postgres/copying/postgres-copy-target.ts');
+    return inspectPostgresTarget(this.#place(), source);
+  }
+
+  async copyTarget(source: string): Promise<CopyTarget> {
+    const { openPostgresTarget } = await import('../../ledger-postgres/copying/postgres-copy-target.ts');
+    return openPostgresTarget(this.#place(), source);
   }
 
   async openPages(): Promise<PageReader> {

@@ -49,6 +49,12 @@ const PLACES = [
   'restore-prepared',
   /** The restored ledger is in its place. */
   'restored',
+  /** While a ledger is copied: a part of a table has been committed. */
+  'copy-part',
+  /** The copy has been compared with its source, which is marked as moved. */
+  'copy-moved',
+  /** The copy is a ledger. */
+  'copy-finished',
   /** The steps of writing a file. */
   'file-write',
   'file-sync',
