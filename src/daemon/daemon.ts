@@ -2,7 +2,7 @@ import { type Config, filesOf } from '../config/contract/config.ts';
 import type { Ledger } from '../ledger/contract/ledger.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { LedgerStatus } from '../ledger/contract/status-rows.ts';
-import { reapplyErasures } from '../operations/erasure/erasure-journal.ts';
+import { noteErasures, reapplyErasures } from '../operations/erasure/erasure-journal.ts';
 import { ledgerPlaceOf } from '../operations/opening/configured-ledger.ts';
 import { reclaimAtStart } from '../operations/opening/reclaim-leases.ts';
 import { exportOnSchedule, reportExports } from '../operations/scheduled-exports.ts';
@@ -113,6 +113,7 @@ export class Daemon {
       await reclaimAtStart(ledger, processes, this.#parts.clock.now());
       const leads = await reapplyErasures(ledger, this.config);
       if (leads > 0) this.#emit({ type: 'erased-again', leads });
+      await noteErasures(ledger, this.config.dataDir);
     }
     await this.#installation.start();
     this.#listenToOthers();

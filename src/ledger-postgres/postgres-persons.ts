@@ -39,6 +39,7 @@ export function personsOf(access: PostgresAccess) {
     sinkErasures: (leads) => access.ask((tx) => erasing.progress(tx, leads)),
     formerDestinations: (leads) => access.ask((tx) => erasing.formerDestinations(tx, leads)),
     unfinishedErasures: () => access.ask(erasing.unfinished),
+    erasedLeads: () => access.ask(erasing.erasedLeads),
     finishErasing: (leads) => access.write((tx) => erasing.finishErasing(tx, leads)),
   } satisfies LedgerPersons;
 }

@@ -57,6 +57,7 @@ export function personsOf(db: Database.Database, access: LedgerAccess, clock: Cl
     sinkErasures: (leads) => access.read(() => erasing.progress(leads)),
     formerDestinations: (leads) => access.read(() => erasing.formerDestinations(leads)),
     unfinishedErasures: () => access.read(() => erasing.unfinished()),
+    erasedLeads: () => access.read(() => erasing.erasedLeads()),
     finishErasing: (leads) => access.write(() => erasing.finish(leads)),
   } satisfies LedgerPersons;
 }

@@ -42,6 +42,7 @@ const ACTIONS: {
   sinkErasures: 'query',
   formerDestinations: 'query',
   unfinishedErasures: 'query',
+  erasedLeads: 'query',
   erase: 'part',
   finishErasing: 'part',
   declareSinks: 'part',

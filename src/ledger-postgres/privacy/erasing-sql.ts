@@ -146,6 +146,11 @@ const UNFINISHED = statement<{ source: string; id: string; erased_at: number }>(
   'SELECT source, id::text AS id, erased_at FROM _erased WHERE finished_at IS NULL ORDER BY erased_no',
 );
 
+const ERASED = statement<{ source: string; id: string }>(
+  'erased-leads',
+  'SELECT source, id::text AS id FROM _erased ORDER BY erased_no',
+);
+
 const FINISH = statement(
   'finish-erasing',
   `UPDATE _erased e SET finished_at = $1 FROM unnest($2::text[], $3::bigint[]) AS g (source, id) WHERE e.source = g.source AND e.id = g.id`,
@@ -172,6 +177,7 @@ export const erasingSql = {
   FENCE,
   MARK_MAYBE_ARRIVED: claimingSql.MARK_MAYBE_ARRIVED,
   PROGRESS,
+  ERASED,
   FORMER,
   UNFINISHED,
   FINISH,

@@ -133,6 +133,11 @@ export async function unfinished(tx: Transaction): Promise<UnfinishedErasure[]> 
   }));
 }
 
+/** Returns the leads whose erasure has begun. */
+export async function erasedLeads(tx: Transaction): Promise<LeadKey[]> {
+  return (await tx.rows(sql.ERASED)).map(({ source, id }) => ({ source, leadId: BigInt(id) }));
+}
+
 /** Records that these leads are erased at every destination. */
 export async function finishErasing(tx: Transaction, leads: readonly LeadKey[]): Promise<void> {
   await tx.run(sql.FINISH, [

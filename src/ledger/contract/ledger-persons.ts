@@ -35,6 +35,8 @@ export interface LedgerPersons {
    * destination. The caller erases them again, to finish an erasure that a killed process left unfinished.
    */
   unfinishedErasures(): Promise<readonly UnfinishedErasure[]>;
+  /** Returns every lead whose erasure has begun, in that order. */
+  erasedLeads(): Promise<readonly LeadKey[]>;
   /** Records that these leads are erased at every destination. */
   finishErasing(leads: readonly LeadKey[]): Promise<void>;
 }

@@ -108,6 +108,10 @@ export class Erasing {
     }));
   }
 
+  erasedLeads(): LeadKey[] {
+    return this.#sql.erased.all().map(({ source, id }) => ({ source, leadId: BigInt(id) }));
+  }
+
   finish(leads: readonly LeadKey[]): void {
     const now = this.#clock.now().getTime();
     for (const { source, leadId } of leads) this.#sql.finish.run(now, source, leadId);
@@ -253,6 +257,9 @@ function prepare(db: Database.Database) {
     ),
     unfinished: db.prepare<[], { source: string; id: string; erased_at: number }>(
       'SELECT source, CAST(id AS TEXT) AS id, erased_at FROM _erased WHERE finished_at IS NULL ORDER BY erased_no',
+    ),
+    erased: db.prepare<[], { source: string; id: string }>(
+      'SELECT source, CAST(id AS TEXT) AS id FROM _erased ORDER BY erased_no',
     ),
     finish: db.prepare<[number, string, bigint]>(
       'UPDATE _erased SET finished_at = ? WHERE source = ? AND id = ?',

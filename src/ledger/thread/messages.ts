@@ -84,6 +84,7 @@ const METHODS: Readonly<Record<EngineMethod, true>> = {
   sinkErasures: true,
   trace: true,
   unfinishedErasures: true,
+  erasedLeads: true,
   unknownIndexes: true,
   upcoming: true,
   newestContents: true,

@@ -53,6 +53,14 @@ export async function reapplyErasures(ledger: Ledger, { dataDir, sinks }: Config
   return leads.length;
 }
 
+/**
+ * Adds the erasures that the ledger knows to the journal, because another machine may have made them. A restored ledger does not know them, but
+ * then each machine does. @throws DataDirUnusable, LedgerError
+ */
+export async function noteErasures(ledger: Pick<Ledger, 'erasedLeads'>, dataDir: string): Promise<void> {
+  await recordErasures(dataDir, await ledger.erasedLeads());
+}
+
 /** Adds the erasures of another journal, such as that of a backup, to the journal of a data directory. @throws DataDirUnusable */
 export async function mergeErasures(dataDir: string, other: Buffer | undefined): Promise<void> {
   await recordErasures(dataDir, [...leadsIn(String(other ?? '')).values()]);

@@ -409,6 +409,7 @@ export function erasingContract(store: () => OpenLedger): void {
       expect(left).toMatchObject({ source: 'main', leadId: 1n });
       await on.ledger.finishErasing([{ source: 'main', leadId: 1n }]);
       expect(await on.ledger.unfinishedErasures()).toEqual([]);
+      expect(await on.ledger.erasedLeads()).toEqual([{ source: 'main', leadId: 1n }]);
     });
   });
 }
