@@ -326,7 +326,6 @@ const rooms: Readonly<Record<string, Room>> = {
   alerts: {
     imports: ['leads', 'platform', 'sinks/webhook', 'telemetry'],
     doors: [
-      'alert-file.ts',
       'alert-store.ts',
       'alerts.ts',
       'arrival-model.ts',
@@ -337,6 +336,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'notice.ts',
       'options.ts',
       'registry.ts',
+      'stored-alerts.ts',
     ],
     because:
       'alerts/ notifies people of problems; it must not know how they are found, nor how leads are read, stored or delivered.',
@@ -380,6 +380,7 @@ const rooms: Readonly<Record<string, Room>> = {
   operations: {
     imports: [
       'alerts',
+      'audit',
       'config',
       'delivery',
       'exports',

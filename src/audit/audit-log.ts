@@ -30,6 +30,7 @@ interface Line {
  * operating system appends each write atomically. Only one of them may rotate the file; the others must pass an infinite `maxBytes`.
  */
 export class AuditLog implements AuditStore {
+  readonly hint = 'Check that data_dir has free space and belongs to the user that leadsync runs as.';
   readonly #folder: string;
   readonly #file: string;
   readonly #clock: Clock;

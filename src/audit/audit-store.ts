@@ -50,6 +50,8 @@ export interface AuditCount {
 
 /** The audit log of an installation. */
 export interface AuditStore {
+  /** What an operator can do if a line cannot be written, as a sentence. */
+  readonly hint: string;
   /** Adds a line, and resolves when it is durable. @throws an error with a `code` if that fails; the caller must then not act */
   write(fields: AuditFields): Promise<void>;
   /** Returns a page of lines. Returns undefined if the line `after` no longer exists. @throws an error with a `code` */
@@ -64,12 +66,13 @@ export interface AuditStore {
 export class AuditFailed extends Error {
   override readonly name = 'AuditFailed';
   /** The next step for the operator. */
-  readonly hint = 'Check that data_dir has free space and belongs to the user that leadsync runs as.';
+  readonly hint: string;
 
-  constructor(cause: unknown) {
+  constructor(cause: unknown, { hint }: Pick<AuditStore, 'hint'>) {
     super(
       `Nothing was done, because the audit log cannot be written (${codeOf(cause) ?? 'unknown error'}).`,
       { cause },
     );
+    this.hint = hint;
   }
 }

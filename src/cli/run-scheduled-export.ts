@@ -4,7 +4,7 @@ import { listenForStop } from '../platform/process/stop-signals.ts';
 import { printable } from '../platform/text/printable.ts';
 import { requireName } from './arguments/names.ts';
 import { CommandFailure } from './shell/command-failure.ts';
-import { configOf, exportStatesOf, type GlobalOptions, type Surroundings } from './shell/context.ts';
+import { configOf, type GlobalOptions, type Surroundings, withExportStates } from './shell/context.ts';
 import { ExitCode } from './shell/exit-code.ts';
 import { recordAction } from './shell/record-action.ts';
 
@@ -25,8 +25,9 @@ export async function makeScheduled(
   await recordAction(config, surroundings, 'export', { name });
   const stop = listenForStop((signal) => process.exit(signal === 'SIGINT' ? 130 : 143));
   const { tables: ledger } = ledgerPlaceOf(config);
-  const parts = { states: exportStatesOf(config), ledger, clock, random, niceness: 0 };
-  const { result } = await exportOnce(chosen, parts, stop.signal).finally(() => stop.release());
+  const { result } = await withExportStates(config, surroundings, (states) =>
+    exportOnce(chosen, { states, ledger, clock, random, niceness: 0 }, stop.signal),
+  ).finally(() => stop.release());
   switch (result.kind) {
     case 'made': {
       const removed = result.removed > 0 ? `Older exports removed: ${result.removed}\n` : '';

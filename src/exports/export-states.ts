@@ -1,8 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { z } from 'zod';
+import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { codeOf } from '../platform/failures/error-code.ts';
-import { type Files, makeFolderDurably, writeFileDurably } from '../platform/files/file-system.ts';
+import type { DocumentLock, DocumentStore } from '../platform/files/document-store.ts';
+import { KeptDocument } from '../platform/files/kept-document.ts';
+import { LockHeld } from '../platform/files/lock.ts';
 import { folderFailure } from './contract/export-failed.ts';
 import { isRunning, lockExport } from './export-lock.ts';
 
@@ -38,86 +39,119 @@ const schema = z.object({
 /** The stored state of a scheduled export or backup, which survives a restart. */
 export type ExportState = Readonly<z.output<typeof schema>>;
 
-const FILE = /^(.+)\.json$/;
+const DOCUMENT = /^(.+)\.json$/;
 
-/** Stores the state of each export and backup, and locks them against concurrent runs. */
+/** Stores the state of each export and backup, and locks them against concurrent runs, for all processes of an installation. */
 export interface ExportStates {
   /** The folder on this machine in which exports are made, before they are moved to their destinations. */
   readonly folder: string;
-  /** Returns the state of an export; undefined if there is none or it cannot be read. */
+  /** Returns where the state of an export is, for messages. */
+  placeOf(name: string): string;
+  /**
+   * Returns the state of an export; undefined if there is none or it cannot be read. @throws LedgerError if the server that has it cannot be
+   * reached, and this process has not read it before
+   */
   read(name: string): Promise<ExportState | undefined>;
   /** Writes a state durably. If that fails, keeps the state in memory. */
   write(name: string, state: ExportState): Promise<void>;
   /** Removes the state of an export that is no longer configured. */
   forget(name: string): Promise<void>;
-  /** Returns the names of exports with a state, readable or not. @throws the error from Node if they cannot be listed */
+  /** Returns the names of exports with a state, readable or not. @throws an error with a `code` if they cannot be listed */
   names(): Promise<readonly string[]>;
-  /** Locks an export against other runs. @throws LockHeld if another process holds the lock, ExportFailed */
-  lock(name: string): Promise<{ release(): void }>;
+  /** Reserves an export for runs of this process; undefined if another process has reserved or locked it. @throws an error with a `code` */
+  claim(name: string): Promise<DocumentLock | undefined>;
+  /** Locks an export against all runs. @throws LockHeld if another process holds the lock, ExportFailed, or an error with a `code` */
+  lock(name: string): Promise<{ release(): Promise<void> }>;
   /** Whether any process is running the export; false if that is unknown. */
   isRunning(name: string): Promise<boolean>;
 }
 
 /**
- * Stores the state of each export in a file of its own, so that a manual run and the daemon do not interfere with each other. The ledger
- * does not hold these states, because the loss of such a file costs little: one export runs too early, or exports all rows.
+ * Stores the state of each export in a document of its own, so that a manual run and the daemon do not interfere with each other. The loss of such
+ * a document costs little: one export runs too early, or exports all rows. Two locks keep runs apart: the one of the document, between all machines, which
+ * the process holds that starts a run, and one in `folder`, which the process of the run itself holds, because it may briefly outlive the other.
  */
-export class ExportStateFiles implements ExportStates {
-  readonly #files: Files;
-  /** States that could not be written. If they were not kept in memory, an export would be due again at every check. */
-  readonly #unwritten = new Map<string, ExportState>();
-  /** Also contains the state files and the locks, and only files that belong to exports. */
+export class StoredExportStates implements ExportStates {
   readonly folder: string;
+  readonly #documents: DocumentStore;
+  /** If states that cannot be written were not kept in memory, an export would be due again at every check. */
+  readonly #kept = new Map<string, KeptDocument>();
 
-  constructor(files: Files, dataDir: string) {
-    this.#files = files;
-    this.folder = join(dataDir, 'exports');
+  /** @param folder where runs on this machine make their files; may contain documents, and else only files of exports */
+  constructor(documents: DocumentStore, folder: string) {
+    this.#documents = documents;
+    this.folder = folder;
+  }
+
+  placeOf(name: string): string {
+    return this.#documents.placeOf(`${name}.json`);
   }
 
   async read(name: string): Promise<ExportState | undefined> {
-    const unwritten = this.#unwritten.get(name);
-    if (unwritten) return unwritten;
     try {
-      return schema.parse(JSON.parse(await readFile(this.#pathOf(name), 'utf8')));
-    } catch {
+      const text = await this.#of(name).read();
+      return text === undefined ? undefined : schema.parse(JSON.parse(text));
+    } catch (error) {
+      if (error instanceof LedgerError) throw error;
       return undefined; // an export that starts from the beginning is better than none
     }
   }
 
-  /** @throws any error that does not come from the disk */
+  /** @throws any error that does not come from the store */
   async write(name: string, state: ExportState): Promise<void> {
-    this.#unwritten.set(name, state);
-    try {
-      await makeFolderDurably(this.#files, this.folder, 0o700);
-      await writeFileDurably(this.#files, this.#pathOf(name), Buffer.from(JSON.stringify(state)), 0o600);
-      this.#unwritten.delete(name);
-    } catch (error) {
-      if (!folderFailure(this.folder, error)) throw error;
-    }
+    await this.#of(name)
+      .write(JSON.stringify(state))
+      .catch((error: unknown) => {
+        if (codeOf(error) === undefined) throw error;
+      });
   }
 
   async forget(name: string): Promise<void> {
-    this.#unwritten.delete(name);
-    await this.#files.remove(this.#pathOf(name));
+    await this.#of(name).remove();
   }
 
   async names(): Promise<readonly string[]> {
-    const names = await readdir(this.folder).catch((error: unknown) => {
+    const names = await this.#documents.names().catch((error: unknown) => {
       if (codeOf(error) === 'ENOENT') return []; // no export has ever run
       throw error;
     });
-    return names.flatMap((name) => FILE.exec(name)?.[1] ?? []).filter((name) => !name.startsWith('.'));
+    return names.flatMap((name) => DOCUMENT.exec(name)?.[1] ?? []).filter((name) => !name.startsWith('.'));
   }
 
-  async lock(name: string): Promise<{ release(): void }> {
-    return lockExport(this.folder, name);
+  async claim(name: string): Promise<DocumentLock | undefined> {
+    await this.#documents.prepare();
+    return this.#documents.tryLock(claimOf(name));
+  }
+
+  async lock(name: string): Promise<{ release(): Promise<void> }> {
+    const lock = lockExport(this.folder, name);
+    try {
+      const claim = await this.claim(name);
+      if (!claim) throw new LockHeld(name);
+      const release = async () => {
+        await claim.release();
+        lock.release();
+      };
+      return { release };
+    } catch (error) {
+      lock.release();
+      throw folderFailure(this.folder, error) ?? error;
+    }
   }
 
   async isRunning(name: string): Promise<boolean> {
-    return isRunning(this.folder, name);
+    if (isRunning(this.folder, name)) return true;
+    return this.#documents.isLocked(claimOf(name)).catch(() => false);
   }
 
-  #pathOf(name: string): string {
-    return join(this.folder, `${name}.json`);
+  #of(name: string): KeptDocument {
+    const kept = this.#kept.get(name) ?? new KeptDocument(this.#documents, `${name}.json`);
+    this.#kept.set(name, kept);
+    return kept;
   }
+}
+
+/** Returns the name of the lock between machines. It differs from the one in `folder`, which the process of a run takes while this one is held. */
+function claimOf(name: string): string {
+  return `${name}.run`;
 }

@@ -1,10 +1,12 @@
 import type { Config, SourceConfig } from '../config/contract/config.ts';
 import type { LastDeclaration } from '../ledger/contract/declaration.ts';
+import type { DocumentStore } from '../platform/files/document-store.ts';
 import { countOf } from '../platform/text/human-readable.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import { type Source, SourceError } from '../source/contract/source.ts';
 import { openSource } from '../source/http-source.ts';
 import type { Event } from '../telemetry/events.ts';
+import { withStores } from './opening/with-stores.ts';
 import { requireSameOrigin } from './require-same-origin.ts';
 
 /** What the checks work with. */
@@ -17,11 +19,21 @@ export interface CheckParts {
 
 /**
  * Tests the credentials of a source and reads its listing. Returns the finding in one or two sentences, and the number of valid leads.
- * @throws SourceError, or StoredTokenUnusable if a stored token does not match the configuration
+ * @throws SourceError, LedgerError, or StoredTokenUnusable if a stored token does not match the configuration
  */
-export async function checkSource(
+export function checkSource(
+  source: SourceConfig,
+  config: Config,
+  parts: CheckParts,
+  signal: AbortSignal,
+): Promise<{ readonly found: string; readonly leads: number }> {
+  return withStores(config, parts, ({ tokens }) => checkWith(tokens, source, config.tokenKey, parts, signal));
+}
+
+async function checkWith(
+  tokens: DocumentStore,
   { name, options }: SourceConfig,
-  { dataDir, tokenKey }: Config,
+  tokenKey: Config['tokenKey'],
   { clock, random, last }: CheckParts,
   signal: AbortSignal,
 ): Promise<{ readonly found: string; readonly leads: number }> {
@@ -31,7 +43,7 @@ export async function checkSource(
     if (event.type === 'token-fallback') mismatches.push(event.reason);
     if (event.type === 'token-renewed') isTokenNew = true;
   };
-  const source = openSource(name, options, { clock, random, dataDir, tokenKey, emit, trial: true });
+  const source = openSource(name, options, { clock, random, tokens, tokenKey, emit, trial: true });
   try {
     const listing = await readListing(source, signal);
     requireSameOrigin(source, (await last)?.sources.find((known) => known.name === name)?.origin);

@@ -10,19 +10,18 @@ import type { RedisPlace } from '../delivery/options.ts';
 import { ExportFailed } from '../exports/contract/export-failed.ts';
 import { type ExportConfig, isBackup } from '../exports/contract/options.ts';
 import { openDestination as openExportDestination } from '../exports/destinations/open-destination.ts';
-import { ExportStateFiles } from '../exports/export-states.ts';
 import { LoginFailed } from '../identity/contract.ts';
 import type { Quota } from '../leads/quota.ts';
 import type { LastDeclaration } from '../ledger/contract/declaration.ts';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { columnsOfDefinition } from '../mapping/map-delivery.ts';
 import { codeOf } from '../platform/failures/error-code.ts';
-import { disk } from '../platform/files/file-system.ts';
 import { SinkUnavailable } from '../sinks/sink-unavailable.ts';
 import { SourceError } from '../source/contract/source.ts';
 import { checkLogin } from './check-openid-provider.ts';
 import { type CheckParts, checkSource, StoredTokenUnusable } from './check-source.ts';
 import { ledgerPlaceOf } from './opening/configured-ledger.ts';
+import { exportFolder } from './opening/installation-stores.ts';
 import { DataDirUnusable } from './opening/open-ledger.ts';
 import { openSink } from './opening/open-sinks.ts';
 import { describeCost, describeOwed } from './planning/describe-cost.ts';
@@ -164,7 +163,7 @@ async function requireRoom(folder: string): Promise<void> {
 }
 
 async function checkExport(config: ExportConfig, dataDir: string, signal: AbortSignal): Promise<string> {
-  const destination = await openExportDestination(config, new ExportStateFiles(disk, dataDir).folder);
+  const destination = await openExportDestination(config, exportFolder(dataDir));
   try {
     await destination.check(signal);
     return 'Files can be written there.';

@@ -4,6 +4,7 @@ import { type ExportConfig, isBackup } from '../exports/contract/options.ts';
 import type { ExportState, ExportStates } from '../exports/export-states.ts';
 import { removeStagedOfOthers } from '../exports/staged-files.ts';
 import { type ExportJob, type ExportResult, runExport } from '../exports/start-export-process.ts';
+import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import type { TablesPlace } from '../ledger/contract/ledger-tables.ts';
 import { nextBeat } from '../platform/time/aligned-sleep.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
@@ -104,39 +105,87 @@ export async function exportOnSchedule(
     known = names;
     for (const config of exports) {
       if (signal.aborted) return;
-      const state = await currentState(config, parts);
-      if (!underway.has(config.name) && !isDue(config, state, clock.now())) continue;
-      underway.add(config.name);
-      try {
-        const startedMs = clock.monotonicMs();
-        const { result, state: after } = await exportOnce(config, parts, signal);
-        onRunEnd(config, result, { startedMs, state: after });
-      } finally {
-        underway.delete(config.name);
-      }
+      await runIfDue(config, parts, onRunEnd, signal, underway);
     }
     await nextBeat(clock, CHECK_INTERVAL_MS, signal);
   }
 }
 
-/** Runs an export or backup now and stores its result. */
+/** Runs an export if it is due, or in `underway`. Does nothing while the ledger is away, which is reported elsewhere. */
+async function runIfDue(
+  config: ExportConfig,
+  parts: ExportParts,
+  onRunEnd: OnRunEnd,
+  signal: AbortSignal,
+  underway: Set<string>,
+): Promise<void> {
+  try {
+    const state = await currentState(config, parts);
+    const isRequested = underway.has(config.name);
+    const isWanted = (now: ExportState) => isRequested || isDue(config, now, parts.clock.now());
+    if (!isWanted(state)) return;
+    underway.add(config.name);
+    try {
+      const startedMs = parts.clock.monotonicMs();
+      const made = await exportOnce(config, parts, signal, isWanted);
+      if (made.state) onRunEnd(config, made.result, { startedMs, state: made.state });
+    } finally {
+      underway.delete(config.name);
+    }
+  } catch (error) {
+    if (!(error instanceof LedgerError)) throw error;
+  }
+}
+
+/** What came of a request to run an export. `state` is undefined if nothing ran. */
+interface Outcome {
+  readonly result: ExportResult;
+  readonly state: ExportState | undefined;
+}
+
+/**
+ * Runs an export or backup now and stores its result. Runs nothing if another process is running it, or has run it since, so that `isWanted` is no
+ * longer true. @throws LedgerError if the server that has the states cannot be reached
+ */
 export async function exportOnce(
   config: ExportConfig,
   parts: ExportParts,
   signal: AbortSignal,
-): Promise<{ result: ExportResult; state: ExportState }> {
-  const { states, clock, random } = parts;
-  const before = await currentState(config, parts);
+  isWanted: (state: ExportState) => boolean = () => true,
+): Promise<Outcome> {
+  const claim = await parts.states.claim(config.name).catch((error: unknown) => {
+    if (error instanceof LedgerError) throw error;
+    return NO_CLAIM; // the run reports a folder that cannot be used
+  });
+  if (!claim) return { result: { kind: 'busy' }, state: undefined };
+  try {
+    const before = await currentState(config, parts);
+    if (!isWanted(before)) return { result: { kind: 'busy' }, state: undefined };
+    return await run(config, before, parts, AbortSignal.any([signal, claim.lost]));
+  } finally {
+    await claim.release();
+  }
+}
+
+/** In place of a claim that could not be made because of the disk. */
+const NO_CLAIM = { lost: new AbortController().signal, release: async () => undefined };
+
+async function run(
+  config: ExportConfig,
+  before: ExportState,
+  { states, ledger, clock, random, niceness }: ExportParts,
+  signal: AbortSignal,
+): Promise<Outcome> {
   const goesOn = before.done !== undefined && isSameExport(before.done.config, config);
   const startedAt = clock.now();
   const run = {
-    ledger: parts.ledger,
+    ledger,
     at: startedAt,
     exportedAt: exportedAtOf(before, startedAt),
-    last: goesOn && config.rows === 'new' ? lastOf(before, parts.ledger) : undefined,
+    last: goesOn && config.rows === 'new' ? lastOf(before, ledger) : undefined,
     first: !goesOn,
   };
-  const result = await runExport(config, run, { folder: states.folder, niceness: parts.niceness }, signal);
+  const result = await runExport(config, run, { folder: states.folder, niceness }, signal);
   const state = after(before, config, { result, run, now: clock.now(), random });
   if (state !== before) await states.write(config.name, state);
   return { result, state };

@@ -2,10 +2,11 @@ import type { Config, SourceConfig } from '../config/contract/config.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import type { Login } from '../source/auth/authorization-code-login.ts';
 import { openSource } from '../source/http-source.ts';
+import { withStores } from './opening/with-stores.ts';
 
 /**
  * Starts a login at a source, calls `use` with it, and closes the login and the source when `use` ends. A completed login stores its
- * tokens in the data directory. @throws SourceError
+ * tokens. @throws SourceError, LedgerError
  */
 export async function withLogin<T>(
   config: Config,
@@ -13,16 +14,18 @@ export async function withLogin<T>(
   { clock, random }: { clock: Clock; random: Random },
   use: (login: Login) => Promise<T>,
 ): Promise<T> {
-  const { dataDir, tokenKey } = config;
-  const source = openSource(name, options, { clock, random, dataDir, tokenKey, emit: () => undefined });
-  try {
-    const login = await source.startLogin();
+  const { tokenKey } = config;
+  return withStores(config, { clock }, async ({ tokens }) => {
+    const source = openSource(name, options, { clock, random, tokens, tokenKey, emit: () => undefined });
     try {
-      return await use(login);
+      const login = await source.startLogin();
+      try {
+        return await use(login);
+      } finally {
+        await login.close();
+      }
     } finally {
-      await login.close();
+      await source.close();
     }
-  } finally {
-    await source.close();
-  }
+  });
 }

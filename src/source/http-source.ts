@@ -1,8 +1,6 @@
-import { join } from 'node:path';
 import { Agent } from 'undici';
 import type { ListingMarker } from '../leads/listing-marker.ts';
-import { DocumentFolder } from '../platform/files/document-folder.ts';
-import { disk, type Files } from '../platform/files/file-system.ts';
+import type { DocumentStore } from '../platform/files/document-store.ts';
 import type { Secret } from '../platform/options/secret.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import type { Emit } from '../telemetry/events.ts';
@@ -18,9 +16,9 @@ import { type ListingParts, readListing } from './listing/listing.ts';
 export interface SourceParts {
   readonly clock: Clock;
   readonly random: Random;
-  /** The data directory. Tokens are stored in its folder `tokens`. */
-  readonly dataDir: string;
-  /** The key that encrypts stored tokens. If undefined, tokens are stored as plain text, with mode 0600. */
+  /** Where tokens are stored. */
+  readonly tokens: DocumentStore;
+  /** The key that encrypts stored tokens. If undefined, tokens are stored as plain text. */
   readonly tokenKey: Secret | undefined;
   readonly emit: Emit;
   /**
@@ -29,8 +27,6 @@ export interface SourceParts {
    * Renews and stores the token of a login as usual.
    */
   readonly trial?: boolean;
-  /** The real disk if absent. */
-  readonly files?: Files;
 }
 
 /** Default time that `close` waits for a token renewal in progress, in ms. */
@@ -38,7 +34,7 @@ const RENEWAL_GRACE_MS = 5_000;
 
 /** A source that leadsync reads over HTTP and that a person can log in to. */
 export interface HttpSource extends Source {
-  /** Starts the authorization code grant. Its tokens replace those in the data directory. @throws SourceError */
+  /** Starts the authorization code grant. Its tokens replace those that are stored. @throws SourceError */
   startLogin(): Promise<Login>;
 }
 
@@ -65,12 +61,11 @@ class OpenSource implements HttpSource {
     this.#parts = parts;
     const { timeout } = options;
     this.#agent = new Agent({ headersTimeout: timeout, bodyTimeout: timeout, connect: { timeout } });
-    const { clock, random, emit, dataDir, tokenKey: key, files = disk, trial = false } = parts;
+    const { clock, random, emit, tokens: documents, tokenKey: key, trial = false } = parts;
     const closing = this.#closing.signal;
     this.#endpoint = new TokenEndpoint(options, { source: name, dispatcher: this.#agent, clock, closing });
     const { base_url: baseUrl, client_id: clientId, scope, grant } = options;
     const account = { baseUrl, clientId, scope, grant };
-    const documents = new DocumentFolder(files, join(dataDir, 'tokens'));
     const store = new TokenStore({ name, account, documents, key });
     // Another process sends at most two requests: a refresh, then client credentials.
     const patienceMs = 2 * timeout + 5_000;

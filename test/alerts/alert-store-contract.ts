@@ -36,9 +36,9 @@ const state: AlertState = {
 };
 
 /** What every store of the alert state promises. `open` opens it; a second call opens the same store again, as after a restart. */
-export function alertStoreContract(store: () => () => AlertStore): void {
+export function alertStoreContract(store: () => (() => AlertStore) | Promise<() => AlertStore>): void {
   test('the state is empty at first, and what is written is there after a restart', async () => {
-    const open = store();
+    const open = await store();
     const book = open();
     expect(await book.read()).toEqual({ entries: [], waiting: {} });
     await book.write(state);
@@ -46,7 +46,7 @@ export function alertStoreContract(store: () => () => AlertStore): void {
   });
 
   test('of writes that overlap, the last one stays', async () => {
-    const open = store();
+    const open = await store();
     const book = open();
     const empty = { entries: [], waiting: {} };
     await Promise.all([book.write(state), book.write(empty), book.write({ ...state, waiting: {} })]);

@@ -1,11 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { AlertFile } from '../../src/alerts/alert-file.ts';
 import { Alerts } from '../../src/alerts/alerts.ts';
 import { type AlertOptions, alertOptions } from '../../src/alerts/options.ts';
+import { StoredAlerts } from '../../src/alerts/stored-alerts.ts';
 import { nameOption } from '../../src/config/options/option-limits.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
+import { DocumentFolder } from '../../src/platform/files/document-folder.ts';
 import { disk } from '../../src/platform/files/file-system.ts';
 import { evaluateConditions } from '../../src/status/problems/alert-conditions.ts';
 import type { AlertInputs } from '../../src/status/problems/alert-inputs.ts';
@@ -56,7 +57,11 @@ class Watch {
   /** Lets time pass, a look every 15 s; after each, what is being sent has been answered. */
   async pass(ms: number): Promise<this> {
     const { clock, reported } = this;
-    const parts = { clock, store: new AlertFile(this.files, this.file), emit: reported.emit };
+    const parts = {
+      clock,
+      store: new StoredAlerts(new DocumentFolder(this.files, dirname(this.file))),
+      emit: reported.emit,
+    };
     this.#alerts ??= await Alerts.open(parts);
     for (let passed = 0; passed < ms; passed += 15 * SECOND) {
       clock.jump(15 * SECOND);
@@ -183,7 +188,7 @@ describe('alerts', () => {
     });
     const alerts = await Alerts.open({
       clock: watch.clock,
-      store: new AlertFile(disk, watch.file),
+      store: new StoredAlerts(new DocumentFolder(disk, dirname(watch.file))),
       emit: watch.reported.emit,
     });
     const look = async (at: Date) => {

@@ -100,7 +100,12 @@ export async function openWorld(
       config: {
         stop: { grace: '4s' },
         watch: true,
-        ...(ledgerServer && lines[0] ? { ledger: ledgerServer.section(lines[0]) } : {}),
+        ...(ledgerServer && lines[0]
+          ? {
+              ledger: ledgerServer.section(lines[0]),
+              tokens: { encryption_key: 'a passphrase for every machine' },
+            }
+          : {}),
       },
       source: { timeout: '3s', deadline: '10s' },
     });

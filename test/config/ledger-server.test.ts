@@ -5,7 +5,10 @@ import { sinkTypes } from '../../src/sinks/registry.ts';
 import { faultsOf, pigeons, read, SOURCE } from './reading.ts';
 
 const URL_LINE = "url: 'postgresql://leadsync:let-me-in@db.example.com/leads'";
-const ledger = (...lines: string[]) => `${SOURCE}ledger:\n${lines.map((line) => `  ${line}\n`).join('')}`;
+const unencrypted = (...lines: string[]) =>
+  `${SOURCE}ledger:\n${lines.map((line) => `  ${line}\n`).join('')}`;
+const ledger = (...lines: string[]) =>
+  `${unencrypted(...lines)}tokens: { encryption_key: a passphrase for every machine }\n`;
 const ofLedger = (text: string, env = {}) => ({ sinkTypes: pigeons, env, readFile: () => Buffer.from(text) });
 
 describe('ledger.url', () => {
@@ -31,6 +34,13 @@ describe('ledger.url', () => {
     expect(faultsOf(ledger(line))).toEqual([expect.stringContaining(fault)]);
   });
 
+  test('needs a key that encrypts the tokens, which are then in the database', () => {
+    expect(faultsOf(unencrypted(URL_LINE))).toEqual([
+      expect.stringContaining('7:8: ledger.url: needs tokens.encryption_key'),
+    ]);
+    expect(faultsOf(ledger(URL_LINE))).toEqual([]);
+  });
+
   test('refuses what needs a ledger in a file', () => {
     const text = `${ledger(URL_LINE)}backups:
   nightly: { type: directory, directory: ./backups, every: 1d }
@@ -43,7 +53,7 @@ sinks:
 `;
     expect(faultsOf(text, {}, [...sinkTypes])).toEqual([
       expect.stringContaining(': backups: cannot back up'),
-      expect.stringContaining('13:71: sinks.dwh.mirror: copies only'),
+      expect.stringContaining('14:71: sinks.dwh.mirror: copies only'),
     ]);
     const without = text.replace(ledger(URL_LINE), SOURCE);
     expect(faultsOf(without, {}, [...sinkTypes])).toEqual([]);
@@ -91,7 +101,7 @@ test('no password is shown, and a change needs a restart', () => {
   expect(JSON.stringify(shown)).not.toContain('let-me-in');
   const changes = (before: string, after: string) =>
     changedOptions(read(before), read(after)).map(describeChangedOption);
-  expect(changes(SOURCE, ledger(URL_LINE))).toEqual([
+  expect(changes(ledger().replace('ledger:\n', ''), ledger(URL_LINE))).toEqual([
     'ledger.url: (not set) -> postgresql://db.example.com/[secret] (needs a restart)',
   ]);
   expect(changes(ledger(URL_LINE), ledger(URL_LINE.replace('let-me-in', 'changed')))).toEqual([

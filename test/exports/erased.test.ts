@@ -3,7 +3,6 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { ExportStateFiles } from '../../src/exports/export-states.ts';
 import { erase, personToErase } from '../../src/operations/erasure/erase.ts';
 import { ledgerPlaceOf } from '../../src/operations/opening/configured-ledger.ts';
 import { exportOnSchedule } from '../../src/operations/scheduled-exports.ts';
@@ -13,6 +12,7 @@ import { sinkTypes } from '../../src/sinks/registry.ts';
 import { deliverBySink, Install } from '../cli/an-install.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';
 import { until } from '../support/time/until.ts';
+import { exportStateFiles } from './export-state-files.ts';
 
 const LARGEST = 2n ** 63n - 1n;
 const people = [
@@ -180,7 +180,7 @@ async function scheduled(install: Install): Promise<void> {
   const { exports, dataDir } = loadConfig(install.configFile, { sinkTypes, env: {} });
   const { clock } = install;
   const parts = {
-    states: new ExportStateFiles(disk, dataDir),
+    states: exportStateFiles(disk, dataDir),
     ledger: ledgerPlaceOf({ dataDir, ledgerServer: undefined }).tables,
     clock,
     random: () => 0.5,
@@ -227,6 +227,7 @@ test('an erasure that is stopped during its search certifies what it reached, an
   const { places } = await erase(config, person, {
     ledger,
     clock: install.clock,
+    states: exportStateFiles(disk, config.dataDir),
     signal: AbortSignal.abort(),
   });
   expect(places).toMatchObject([

@@ -20,9 +20,9 @@ const state: ExportState = {
 };
 
 /** What every store of export states promises. `open` opens it; a second call opens the same store again, as another process would. */
-export function exportStatesContract(store: () => () => ExportStates): void {
+export function exportStatesContract(store: () => (() => ExportStates) | Promise<() => ExportStates>): void {
   test('a state that is written is there for every process, with all of its times', async () => {
-    const open = store();
+    const open = await store();
     const states = open();
     expect(await states.read('nightly')).toBeUndefined();
     await states.write('nightly', state);
@@ -32,7 +32,7 @@ export function exportStatesContract(store: () => () => ExportStates): void {
   });
 
   test('names are those of the states, until they are forgotten', async () => {
-    const open = store();
+    const open = await store();
     const states = open();
     expect(await states.names()).toEqual([]);
     for (const name of ['nightly', 'hourly']) await states.write(name, state);
@@ -44,15 +44,29 @@ export function exportStatesContract(store: () => () => ExportStates): void {
   });
 
   test('one process at a time holds the lock of an export, and all see that it runs', async () => {
-    const open = store();
+    const open = await store();
     const [one, other] = [open(), open()];
     expect(await other.isRunning('nightly')).toBe(false);
     const lock = await one.lock('nightly');
     await expect(other.lock('nightly')).rejects.toBeInstanceOf(LockHeld);
     expect([await other.isRunning('nightly'), await other.isRunning('hourly')]).toEqual([true, false]);
-    (await other.lock('hourly')).release();
-    lock.release();
+    await (await other.lock('hourly')).release();
+    await lock.release();
     expect(await other.isRunning('nightly')).toBe(false);
-    (await other.lock('nightly')).release();
+    await (await other.lock('nightly')).release();
+  });
+
+  test('one process at a time can claim an export, and none can lock it meanwhile', async () => {
+    const open = await store();
+    const [one, other] = [open(), open()];
+    const claim = await one.claim('nightly');
+    expect(claim?.isHeld()).toBe(true);
+    expect(await other.claim('nightly')).toBeUndefined();
+    await expect(other.lock('nightly')).rejects.toBeInstanceOf(LockHeld);
+    expect(await other.isRunning('nightly')).toBe(true);
+    await claim?.release();
+    const next = await other.claim('nightly');
+    expect(next).toBeDefined();
+    await next?.release();
   });
 }

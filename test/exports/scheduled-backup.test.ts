@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { filesOf } from '../../src/config/contract/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { ExportStateFiles } from '../../src/exports/export-states.ts';
 import { ledgerPlaceOf } from '../../src/operations/opening/configured-ledger.ts';
 import { exportOnSchedule, reportExports } from '../../src/operations/scheduled-exports.ts';
 import { disk } from '../../src/platform/files/file-system.ts';
@@ -11,6 +10,7 @@ import { sinkTypes } from '../../src/sinks/registry.ts';
 import type { Event } from '../../src/telemetry/events.ts';
 import { Install } from '../cli/an-install.ts';
 import { until } from '../support/time/until.ts';
+import { exportStateFiles } from './export-state-files.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -24,7 +24,7 @@ test('the daemon runs a backup when it is due, keeps as many as `keep` allows, a
   const events: Event[] = [];
   const stop = new AbortController();
   const parts = {
-    states: new ExportStateFiles(disk, config.dataDir),
+    states: exportStateFiles(disk, config.dataDir),
     ledger: ledgerPlaceOf(config).tables,
     clock,
     random: () => 0.5,

@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, wri
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { ExportStateFiles } from '../../src/exports/export-states.ts';
 import { ledgerPlaceOf } from '../../src/operations/opening/configured-ledger.ts';
 import { exportOnSchedule, reportExports } from '../../src/operations/scheduled-exports.ts';
 import { disk, type Files } from '../../src/platform/files/file-system.ts';
@@ -12,6 +11,7 @@ import type { Event } from '../../src/telemetry/events.ts';
 import { Install } from '../cli/an-install.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';
 import { until } from '../support/time/until.ts';
+import { exportStateFiles } from './export-state-files.ts';
 import { parquetRows } from './read-parquet.ts';
 
 const HOUR_MS = 3_600_000;
@@ -44,7 +44,7 @@ function scheduler(install: Install, files: Files = disk) {
   const events: Event[] = [];
   const stop = new AbortController();
   const config = loadConfig(install.configFile, { sinkTypes, env: {} });
-  const states = new ExportStateFiles(files, config.dataDir);
+  const states = exportStateFiles(files, config.dataDir);
   const { clock } = install;
   const parts = { states, ledger: ledgerPlaceOf(config).tables, clock, random: () => 0.5, niceness: 0 };
   const told = reportExports((event) => events.push(event), clock);
@@ -79,7 +79,7 @@ describe('leadsync export --name', () => {
     expect(await made(install)).toBe(`2 rows\nWrote ${file}\n`);
     expect((await parquetRows(file)).map(({ id }) => id)).toEqual([1n, 2n]);
     expect(statSync(file).mode & 0o077).toBe(0);
-    expect(filesOf(install, 'data/exports')).toEqual(['nightly.json', 'nightly.lock']);
+    expect(filesOf(install, 'data/exports')).toEqual(['nightly.json', 'nightly.lock', 'nightly.run.lock']);
   });
 
   test.each([

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { relations } from '../../src/catalog/documented.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../src/exports/contract/format-names.ts';
-import { ExportStateFiles } from '../../src/exports/export-states.ts';
 import { exportTables } from '../../src/exports/files/export-tables.ts';
 import { openTables } from '../../src/exports/files/open-tables.ts';
 import { exportedRows } from '../../src/exports/files/read-export.ts';
@@ -18,6 +17,7 @@ import { PostgresStore } from '../ledger-postgres/postgres-store.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { aLead, listedAs } from '../support/scene/a-lead.ts';
 import { until } from '../support/time/until.ts';
+import { exportStateFiles } from './export-state-files.ts';
 
 const never = new AbortController().signal;
 const EXPORTED_AT = new Date('2026-11-21T00:00:00.000Z');
@@ -185,7 +185,7 @@ it('a scheduled export reads a server, and says why it cannot', async () => {
 it('the next export of new rows goes by the clock of the server, also if the clock of the machine shows another time', async () => {
   const store = new PostgresStore();
   const on = await LedgerUnderTest.with(store.open);
-  const states = new ExportStateFiles(disk, tempDir());
+  const states = exportStateFiles(disk, tempDir());
   const target = { type: 'directory', directory: join(tempDir(), 'out') } as const;
   const config = { name: 'lake', tables: ['leads'], format: 'csv', rows: 'new', target } as const;
   const clock = {

@@ -1,13 +1,15 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import {
-  type InstallationStores,
-  openInstallationStores,
-} from '../../src/ledger-postgres/installation-stores.ts';
+import { StoredAlerts } from '../../src/alerts/stored-alerts.ts';
+import { StoredExportStates } from '../../src/exports/export-states.ts';
+import { openInstallationStores } from '../../src/ledger-postgres/installation-stores.ts';
 import type { Clock } from '../../src/platform/time/clock.ts';
 import { TokenStore } from '../../src/source/auth/token-store.ts';
+import { alertStoreContract } from '../alerts/alert-store-contract.ts';
 import { auditStoreContract } from '../audit/audit-store-contract.ts';
+import { exportStatesContract } from '../exports/export-states-contract.ts';
 import { LedgerUnderTest } from '../ledger/ledger-under-test.ts';
 import { tokenStoreContract } from '../source/token-store-contract.ts';
+import { tempDir } from '../support/files/temp-dir.ts';
 import { HeldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 import { PostgresStore } from './postgres-store.ts';
@@ -17,23 +19,29 @@ async function twoProcesses(clocks: readonly [Clock, Clock] = [new HeldClock(), 
   const store = new PostgresStore();
   const on = new LedgerUnderTest(store.open);
   await on.ledger.status();
-  const open = async (clock: Clock): Promise<InstallationStores> => {
+  const open = async (clock: Clock) => {
     const stores = await openInstallationStores(store.place(), clock);
     onTestFinished(() => stores.close());
     return stores;
   };
-  const tellTime = async (ms: number) => {
-    on.clock.jump(ms);
-    await on.ledger.status();
-  };
-  return { one: await open(clocks[0]), other: await open(clocks[1]), store, tellTime };
+  return { one: await open(clocks[0]), other: await open(clocks[1]), store };
 }
 
-async function heldUntil(store: PostgresStore): Promise<string | undefined> {
+/** Returns what changes with each renewal of the only lock. */
+async function renewal(store: PostgresStore): Promise<number | undefined> {
   const [lock] = await store.query<{ held_until: number }>(
     'SELECT held_until::float8 AS held_until FROM _document_locks',
   );
-  return lock && new Date(lock.held_until).toISOString();
+  return lock?.held_until;
+}
+
+/** Returns a function that opens the same thing in turn for one process and the other. */
+function inTurn<Stores, T>(one: Stores, other: Stores, open: (stores: Stores) => T): () => T {
+  let opened = 0;
+  return () => {
+    opened += 1;
+    return open(opened % 2 === 0 ? other : one);
+  };
 }
 
 describe('tokens in the schema of the ledger', () => {
@@ -51,21 +59,70 @@ describe('tokens in the schema of the ledger', () => {
     };
   });
 
-  test('the right to renew stays with a process that renews its lease, and is free a lease after it has died', async () => {
-    const clock = new HeldClock();
-    const { one, other, store, tellTime } = await twoProcesses([clock, new HeldClock()]);
+  test('the right to renew stays with a process that renews it, and goes to one that has seen it unchanged for a lease', async () => {
+    const [clock, watching] = [new HeldClock(), new HeldClock()];
+    const { one, other, store } = await twoProcesses([clock, watching]);
     const lock = await one.tokens.tryLock('main');
-    await tellTime(10_000);
-    await clock.pass(5_000); // the holder renews
-    await until('the lease is renewed', async () => (await heldUntil(store)) !== '2026-11-20T10:00:15.000Z');
-    await tellTime(10_000);
+    const before = await renewal(store);
     expect(await other.tokens.tryLock('main')).toBeUndefined();
-    await tellTime(10_000); // the holder stands still
+    await clock.pass(5_000);
+    await until('the right is renewed', async () => (await renewal(store)) !== before);
+    watching.jump(15_000);
+    expect(await other.tokens.tryLock('main')).toBeUndefined();
+    watching.jump(14_990);
+    expect(await other.tokens.tryLock('main')).toBeUndefined();
+    watching.jump(20); // the holder stands still
     const taken = await other.tokens.tryLock('main');
-    expect(taken).toBeDefined();
+    expect(taken?.isHeld()).toBe(true);
     await lock?.release();
     expect(await one.tokens.tryLock('main')).toBeUndefined();
     await taken?.release();
+  });
+
+  test('a process that stood still knows that it may have lost the right, and can no longer write a token', async () => {
+    const [clock, watching] = [new HeldClock(), new HeldClock()];
+    const { one, other } = await twoProcesses([clock, watching]);
+    const lock = await one.tokens.tryLock('main');
+    await other.tokens.tryLock('main');
+    watching.jump(15_000);
+    const taken = await other.tokens.tryLock('main');
+    await other.tokens.write('main.json', 'new', taken);
+    expect(lock?.isHeld()).toBe(true);
+    clock.jump(10_500);
+    expect(lock?.isHeld()).toBe(false);
+    const lost = { code: 'lock-lost' };
+    await expect(one.tokens.write('main.json', 'late', lock)).rejects.toMatchObject(lost);
+    await expect(one.tokens.rename('main.json', 'aside', lock)).rejects.toMatchObject(lost);
+    await expect(one.tokens.remove('main.json', lock)).rejects.toMatchObject(lost);
+    expect(await one.tokens.read('main.json')).toBe('new');
+    await taken?.release();
+  });
+
+  test('no clock of the server that was set ends the right to renew, or keeps it from ending', async () => {
+    const watching = new HeldClock();
+    const { one, other, store } = await twoProcesses([new HeldClock(), watching]);
+    expect(await one.tokens.tryLock('main')).toBeDefined();
+    await store.query('UPDATE _test_clock SET ms = ms + 3600000');
+    expect(await other.tokens.tryLock('main')).toBeUndefined();
+    await store.query('UPDATE _test_clock SET ms = ms - 7200000');
+    watching.jump(15_000);
+    const taken = await other.tokens.tryLock('main');
+    expect(taken).toBeDefined();
+    await taken?.release();
+  });
+
+  test('a right that the server does not let go is given up after seconds, and ends by itself', async () => {
+    const clock = new HeldClock();
+    const { store } = await twoProcesses();
+    const never = new Promise<void>(() => undefined);
+    const beforeStatement = (name: string) =>
+      name.endsWith('-document-lock') || name === 'unlock-document' ? never : undefined;
+    const stores = await openInstallationStores({ ...store.place(), beforeStatement }, clock);
+    onTestFinished(() => stores.close());
+    const lock = await stores.tokens.tryLock('main');
+    await clock.pass(5_000);
+    await lock?.release();
+    expect(lock).toBeDefined();
   });
 
   test('a store that cannot be reached fails with a code, the place and a next step, without the password', async () => {
@@ -84,6 +141,21 @@ describe('tokens in the schema of the ledger', () => {
       ),
       hint: expect.stringContaining('server'),
     });
+  });
+});
+
+describe('the states of exports in the schema of the ledger', () => {
+  exportStatesContract(async () => {
+    const { one, other } = await twoProcesses();
+    const folders = new Map([one, other].map((stores) => [stores, tempDir()]));
+    return inTurn(one, other, (stores) => new StoredExportStates(stores.exports, folders.get(stores) ?? ''));
+  });
+});
+
+describe('the alerts in the schema of the ledger', () => {
+  alertStoreContract(async () => {
+    const { one, other } = await twoProcesses();
+    return inTurn(one, other, (stores) => new StoredAlerts(stores.alerts));
   });
 });
 

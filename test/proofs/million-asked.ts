@@ -6,21 +6,23 @@ import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startAdmin } from '../../src/admin/server.ts';
+import { StoredAlerts } from '../../src/alerts/stored-alerts.ts';
 import { AuditLog } from '../../src/audit/audit-log.ts';
 import { parseConfig } from '../../src/config/load-config.ts';
 import { operationsOf } from '../../src/daemon/api/operations.ts';
 import { PollFailures } from '../../src/daemon/joints/poll-failures.ts';
 import { Wakes } from '../../src/daemon/joints/wake.ts';
 import { judgeBy } from '../../src/delivery/judge.ts';
-import { ExportStateFiles } from '../../src/exports/export-states.ts';
 import { QueryThread } from '../../src/ledger/queries/start-query-thread.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';
 import { MappingProcess } from '../../src/mapping/start-mapping-process.ts';
+import { DocumentFolder } from '../../src/platform/files/document-folder.ts';
 import { disk } from '../../src/platform/files/file-system.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { sinkTypes } from '../../src/sinks/registry.ts';
 import { DiskTrend } from '../../src/status/problems/disk-trend.ts';
 import { openOptions } from '../admin/asking.ts';
+import { exportStateFiles } from '../exports/export-state-files.ts';
 import { readOrExit } from '../support/program/command-line.ts';
 import { openRunFolder } from '../support/program/run-folder.ts';
 import { type Opened, runTool } from '../support/program/tool.ts';
@@ -197,7 +199,8 @@ async function serve(file: string, folder: string, opened: Opened): Promise<stri
       role: { kind: 'run', deliver: false },
       clock: systemClock,
       wakes: new Wakes(systemClock),
-      exportStates: new ExportStateFiles(disk, folder),
+      exportStates: exportStateFiles(disk, folder),
+      alerts: new StoredAlerts(new DocumentFolder(disk, folder)),
       pollFailures: new PollFailures(systemClock),
       diskTrend: new DiskTrend(),
     },

@@ -1,7 +1,10 @@
+import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { ListingMarker } from '../../src/leads/listing-marker.ts';
-import type { Files } from '../../src/platform/files/file-system.ts';
+import { DocumentFolder } from '../../src/platform/files/document-folder.ts';
+import type { DocumentStore } from '../../src/platform/files/document-store.ts';
+import { disk, type Files } from '../../src/platform/files/file-system.ts';
 import { Secret } from '../../src/platform/options/secret.ts';
 import { type Clock, systemClock } from '../../src/platform/time/clock.ts';
 import { sourceOptions } from '../../src/source/contract/options.ts';
@@ -15,6 +18,8 @@ export interface SourceSetting {
   readonly dataDir?: string;
   readonly clock?: Clock;
   readonly files?: Files;
+  /** Where its tokens are. Absent: in `dataDir`. */
+  readonly tokens?: DocumentStore;
   readonly tokenKey?: string | undefined;
   readonly name?: string;
   /** Whether to open the source as `leadsync check` does. */
@@ -29,7 +34,8 @@ export function aSource(
   {
     dataDir = tempDir(),
     clock = systemClock,
-    files,
+    files = disk,
+    tokens = new DocumentFolder(files, join(dataDir, 'tokens')),
     tokenKey,
     name = 'main',
     trial = false,
@@ -47,11 +53,10 @@ export function aSource(
   const source = openSource(name, parsed, {
     clock,
     random: () => 0.5,
-    dataDir,
+    tokens,
     tokenKey: tokenKey === undefined ? undefined : new Secret(tokenKey),
     emit: (event) => events.push(event),
     trial,
-    ...(files && { files }),
   });
   onTestFinished(() => source.close());
   return { source, events, dataDir };

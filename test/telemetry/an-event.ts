@@ -149,6 +149,8 @@ const examples: Examples = {
     warning: 'every user may change leadsync.yaml. Run: chmod o-w leadsync.yaml',
   },
   'ledger-restored': { type: 'ledger-restored', dataDir: '/data', where: '/data' },
+  'tokens-taken-over': { type: 'tokens-taken-over', sources: ['main'], where: 'PostgreSQL at db' },
+  'tokens-left': { type: 'tokens-left', sources: ['main'], where: 'PostgreSQL at db' },
   'erased-again': { type: 'erased-again', leads: 2 },
   retained: { type: 'retained', leads: 0, versions: 3, attempts: 12, rejected: 1 },
   'ledger-held-up': { type: 'ledger-held-up', bytes: 300 * 1024 ** 2 },

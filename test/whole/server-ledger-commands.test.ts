@@ -89,7 +89,7 @@ test('the commands show and change a ledger in PostgreSQL, while leadsync runs a
     );
   await scene.store.query(`DROP SCHEMA ${schema} CASCADE`);
   const lost = await run(78, 'run');
-  expect(lost).toContain('but this installation is not new: data_dir holds processes, audit.jsonl');
+  expect(lost).toContain('but this installation is not new: data_dir holds processes, erased.jsonl');
   expect(lost).toContain('If ledger.url or ledger.schema names the wrong place, correct it.');
 });
 

@@ -34,7 +34,11 @@ export async function aServerScene(
   const { schema } = store;
   const scene = await aScene(carrier, {
     ...options,
-    config: { ledger: { url: requireDatabaseUrl(), schema, ...ledger }, ...options.config },
+    config: {
+      ledger: { url: requireDatabaseUrl(), schema, ...ledger },
+      tokens: { encryption_key: 'a passphrase for every machine' },
+      ...options.config,
+    },
   });
   const onAnotherMachine = async (changes: Readonly<Record<string, unknown>> = {}) => {
     const folder = tempDir();

@@ -3,6 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { type ExportConfig, oneBackup } from '../../exports/contract/options.ts';
 import { type ExportResult, runExport } from '../../exports/start-export-process.ts';
+import { exportFolder } from '../../operations/opening/installation-stores.ts';
 import { isLedgerMissing } from '../../operations/opening/new-ledger.ts';
 import { requireLedgerFile } from '../../operations/opening/require-ledger-file.ts';
 import { exportOnce } from '../../operations/scheduled-exports.ts';
@@ -13,7 +14,7 @@ import { targetOf } from '../arguments/backup-place.ts';
 import { requireName } from '../arguments/names.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
-import { configOf, exportStatesOf, readableConfigOf, type Surroundings } from '../shell/context.ts';
+import { configOf, readableConfigOf, type Surroundings, withExportStates } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { recordAction } from '../shell/record-action.ts';
 
@@ -71,18 +72,11 @@ async function backUpNamed(
   const file = requireLedger(config);
   await recordAction(config, surroundings, 'backup', { name: backup.name });
   const { clock, random } = surroundings;
-  const parts = {
-    states: exportStatesOf(config),
-    ledger: { kind: 'file', file } as const,
-    clock,
-    random,
-    niceness: 0,
-  };
-  report(
-    backup,
-    await stoppable(async (signal) => (await exportOnce(backup, parts, signal)).result),
-    surroundings,
+  const parts = { ledger: { kind: 'file', file } as const, clock, random, niceness: 0 };
+  const result = await withExportStates(config, surroundings, (states) =>
+    stoppable(async (signal) => (await exportOnce(backup, { ...parts, states }, signal)).result),
   );
+  report(backup, result, surroundings);
 }
 
 async function backUpOnce(
@@ -95,7 +89,7 @@ async function backUpOnce(
   await recordAction(config, surroundings, 'backup', { to });
   const at = surroundings.clock.now();
   const run = { ledger: { kind: 'file', file } as const, at, exportedAt: at, last: undefined, first: true };
-  const { folder } = exportStatesOf(config);
+  const folder = exportFolder(config.dataDir);
   report(
     backup,
     await stoppable((signal) => runExport(backup, run, { folder, niceness: 0 }, signal)),

@@ -10,7 +10,7 @@ import { requireName, sourceNames } from '../arguments/names.ts';
 import { subjectOf } from '../arguments/subject.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
-import { configOf, withLedger } from '../shell/context.ts';
+import { configOf, withExportStates, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { recordAction } from '../shell/record-action.ts';
 import { certificateJson, certificateText } from '../views/erasure-text.ts';
@@ -56,7 +56,9 @@ export const command = defineCommand<Options>({
       if (!options.yes) throw unconfirmed(person);
       const stop = listenForStop(() => process.exit(ExitCode.notDone));
       await recordAction(config, surroundings, 'erase', { leads: namesOf(person) });
-      const certificate = await eraseEverywhere(config, person, { ledger, clock, signal: stop.signal });
+      const certificate = await withExportStates(config, surroundings, (states) =>
+        eraseEverywhere(config, person, { ledger, clock, states, signal: stop.signal }),
+      );
       stop.release();
       stdout.write(options.json ? printJson(certificateJson(certificate)) : certificateText(certificate));
       for (const sink of person.unasked) stderr.write(`${unsearched(sink)}\n`);

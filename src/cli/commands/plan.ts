@@ -10,7 +10,7 @@ import { lastExports } from '../../operations/scheduled-exports.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { askDaemon, daemonTarget } from '../running/ask-daemon.ts';
 import { defineCommand } from '../shell/command.ts';
-import { configOf, exportStatesOf, withTypedCommands } from '../shell/context.ts';
+import { configOf, withExportStates, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { lastDeclaration } from '../shell/last-declaration.ts';
 import { newestLeads, sentPending } from '../shell/sample-leads.ts';
@@ -36,7 +36,8 @@ export const command = defineCommand<{ json?: boolean }>({
     const config = configOf(options, surroundings);
     const declared = await lastDeclaration(config, surroundings);
     if (!declared) surroundings.stderr.write(noLedger(config));
-    const last = { ...(declared ?? NO_DECLARATION), exports: await lastExports(exportStatesOf(config)) };
+    const exports = await withExportStates(config, surroundings, lastExports);
+    const last = { ...(declared ?? NO_DECLARATION), exports };
     const planned = await withRouting(planOf(last, config), last, config, {
       leads: () => newestLeads(config, surroundings, TRIED_LEADS),
       sentPending: (sink) => sentPending(config, surroundings, sink),

@@ -2,19 +2,14 @@ import type { LedgerConfig } from '../../config/contract/config.ts';
 import { ExportFailed } from '../../exports/contract/export-failed.ts';
 import { BACKUP_ENDING } from '../../exports/contract/format-names.ts';
 import { openDestination } from '../../exports/destinations/open-destination.ts';
+import { exportFolder } from '../../operations/opening/installation-stores.ts';
 import { type Restored, RestoreRefused, restoreLedger } from '../../operations/restoring/restore.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { sourceOf } from '../arguments/backup-place.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
-import {
-  commandFormatter,
-  exportStatesOf,
-  ledgerConfigOf,
-  type Surroundings,
-  withTypedCommands,
-} from '../shell/context.ts';
+import { commandFormatter, ledgerConfigOf, type Surroundings, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { recordAction } from '../shell/record-action.ts';
 import { restoreJson, restoreText } from '../views/restore-text.ts';
@@ -100,7 +95,7 @@ async function listBackups(config: LedgerConfig, { stdout }: Surroundings): Prom
     );
   const places: string[] = [];
   for (const backup of config.backups) {
-    const destination = await openDestination(backup, exportStatesOf(config).folder);
+    const destination = await openDestination(backup, exportFolder(config.dataDir));
     try {
       const files = (await destination.list(new AbortController().signal)).filter((file) =>
         file.endsWith(BACKUP_ENDING),

@@ -1,10 +1,8 @@
 import { Option } from 'commander';
-import { filesOf } from '../../config/contract/config.ts';
 import { formatFault } from '../../config/contract/config-error.ts';
 import { diskSpace } from '../../operations/disk-space.ts';
 import { ledgerPlaceOf } from '../../operations/opening/configured-ledger.ts';
 import { printJson } from '../../platform/text/printable.ts';
-import { viewExports } from '../../status/export-view.ts';
 import { findProblems } from '../../status/problems/find-problems.ts';
 import { activityRequest, type Period, periods, sinkDetail } from '../../status/sink-detail.ts';
 import { statusJson, verdictJson } from '../../status/status-json.ts';
@@ -16,7 +14,7 @@ import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import {
   commandFormatter,
-  exportStatesOf,
+  exportViewsOf,
   type GlobalOptions,
   lenientConfigOf,
   readableConfigOf,
@@ -133,7 +131,7 @@ async function readStatus(options: GlobalOptions, surroundings: Surroundings) {
     heldElsewhere: await ledgerPlaceOf(config).heldElsewhere(),
     // The report shows the current faults of the file once, at its end.
     stale: stale && faults.length > 0 ? { ...stale, faults: [] } : stale,
-    exports: await viewExports(filesOf(config), exportStatesOf(config)),
+    exports: await exportViewsOf(config, surroundings),
     disk: await diskSpace(config),
     restoredAt: known.restoredAt,
     queued: config.queue.redis !== undefined,

@@ -1,11 +1,10 @@
-import { type Config, filesOf } from '../../config/contract/config.ts';
+import type { Config } from '../../config/contract/config.ts';
 import { Daemon } from '../../daemon/daemon.ts';
 import type { PolledOnce } from '../../daemon/joints/poll.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { listenForCrash } from '../../platform/process/crash.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
-import { viewExports } from '../../status/export-view.ts';
 import { statusJson } from '../../status/status-json.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { defineCommand } from '../shell/command.ts';
@@ -13,7 +12,7 @@ import { CommandFailure } from '../shell/command-failure.ts';
 import {
   commandFormatter,
   configOf,
-  exportStatesOf,
+  exportViewsOf,
   type GlobalOptions,
   type Surroundings,
 } from '../shell/context.ts';
@@ -126,7 +125,7 @@ async function printResult(
       );
   }
   if (options.json) {
-    stdout.write(printJson(await resultJson(config, status, result)));
+    stdout.write(printJson(await resultJson(config, status, result, surroundings)));
     return;
   }
   for (const { name } of config.sources) {
@@ -148,8 +147,13 @@ async function printResult(
     );
 }
 
-async function resultJson(config: Config, status: LedgerStatus, result: SyncResult) {
-  const exports = await viewExports(filesOf(config), exportStatesOf(config));
+async function resultJson(
+  config: Config,
+  status: LedgerStatus,
+  result: SyncResult,
+  surroundings: Surroundings,
+) {
+  const exports = await exportViewsOf(config, surroundings);
   const { sinks, ...json } = statusJson(config, status, exports);
   return { ...json, sinks: sinks.map((sink) => ({ ...sink, delivered_now: result.deliveredTo(sink.sink) })) };
 }

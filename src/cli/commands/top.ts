@@ -1,4 +1,4 @@
-import { filesOf, type LedgerConfig, type SecretOption } from '../../config/contract/config.ts';
+import type { LedgerConfig, SecretOption } from '../../config/contract/config.ts';
 import { ConfigError, formatFault } from '../../config/contract/config-error.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
@@ -7,7 +7,7 @@ import { diskSpace } from '../../operations/disk-space.ts';
 import { openConfiguredLedger } from '../../operations/opening/configured-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printJson } from '../../platform/text/printable.ts';
-import { type ExportView, viewExports } from '../../status/export-view.ts';
+import type { ExportView } from '../../status/export-view.ts';
 import { findProblems } from '../../status/problems/find-problems.ts';
 import type { DiskSpace, ProblemContext } from '../../status/problems/problem.ts';
 import { verdictJson } from '../../status/status-json.ts';
@@ -18,7 +18,7 @@ import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import {
   commandFormatter,
-  exportStatesOf,
+  exportViewsOf,
   faultsNote,
   type GlobalOptions,
   lenientConfigOf,
@@ -147,7 +147,7 @@ class Watch {
     const [sources, sinks] = [viewSources(this.#config, status), viewSinks(this.#config, status)];
     this.#read = { sources, sinks, attempts, status };
     this.#disk = await diskSpace(this.#config);
-    this.#exports = await viewExports(filesOf(this.#config), exportStatesOf(this.#config));
+    this.#exports = await exportViewsOf(this.#config, this.#surroundings);
     this.#unread = undefined;
   }
 

@@ -1,5 +1,11 @@
 import type { AuditFields } from '../../audit/audit-store.ts';
-import type { Config, ConfigValue, LedgerConfig, SecretOption } from '../../config/contract/config.ts';
+import {
+  type Config,
+  type ConfigValue,
+  filesOf,
+  type LedgerConfig,
+  type SecretOption,
+} from '../../config/contract/config.ts';
 import {
   describeConfig,
   describeSecrets,
@@ -7,15 +13,17 @@ import {
   loadLedgerConfig,
   loadLenientConfig,
 } from '../../config/load-config.ts';
-import { ExportStateFiles, type ExportStates } from '../../exports/export-states.ts';
+import type { ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { openConfiguredLedger } from '../../operations/opening/configured-ledger.ts';
-import { disk } from '../../platform/files/file-system.ts';
+import { exportStatesIn } from '../../operations/opening/installation-stores.ts';
+import { withStores } from '../../operations/opening/with-stores.ts';
 import { rewriteCommands, startCommand, typedCommand } from '../../platform/process/typed-command.ts';
 import { countOf } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
+import { type ExportView, viewExports } from '../../status/export-view.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
 import { auditedLedger } from './audited-ledger.ts';
 import { defaultConfigFile } from './default-config.ts';
@@ -104,9 +112,23 @@ export function ledgerConfigOf(options: GlobalOptions, { env }: Surroundings): L
   return loadLedgerConfig(options.config, { sinkTypes, env });
 }
 
-/** Returns the stored states of a configuration's scheduled exports. */
-export function exportStatesOf({ dataDir }: Pick<LedgerConfig, 'dataDir'>): ExportStates {
-  return new ExportStateFiles(disk, dataDir);
+/** Calls `use` with the stored states of a configuration's scheduled exports. @throws LedgerError */
+export function withExportStates<T>(
+  config: Pick<LedgerConfig, 'dataDir' | 'ledgerServer'>,
+  surroundings: Surroundings,
+  use: (states: ExportStates) => Promise<T>,
+): Promise<T> {
+  return withStores(config, surroundings, (stores) => use(exportStatesIn(stores, config)));
+}
+
+/** Returns every configured export and backup with its state. @throws LedgerError */
+export function exportViewsOf(
+  config: Pick<LedgerConfig, 'dataDir' | 'ledgerServer' | 'exports' | 'backups'>,
+  surroundings: Surroundings,
+): Promise<readonly ExportView[]> {
+  const files = filesOf(config);
+  if (files.length === 0) return Promise.resolve([]);
+  return withExportStates(config, surroundings, (states) => viewExports(files, states));
 }
 
 /**

@@ -1,16 +1,15 @@
 import { cpus, release, totalmem } from 'node:os';
-import { filesOf, type LedgerConfig } from '../../config/contract/config.ts';
+import type { LedgerConfig } from '../../config/contract/config.ts';
 import { ConfigError, formatFault } from '../../config/contract/config-error.ts';
 import { describeConfig } from '../../config/load-config.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
-import { viewExports } from '../../status/export-view.ts';
 import { statusJson } from '../../status/status-json.ts';
 import { askDaemon, daemonTarget } from '../running/ask-daemon.ts';
 import { askRunningDaemon } from '../running/running-daemon.ts';
 import { buildInfo } from '../shell/build-info.ts';
 import {
-  exportStatesOf,
+  exportViewsOf,
   type GlobalOptions,
   lenientConfigOf,
   type Surroundings,
@@ -65,7 +64,7 @@ export async function supportFiles(
       'status.json',
       'sources, sinks, backlog',
       ofLedger(async (ledger, read) =>
-        statusJson(read, await ledger.status(), await viewExports(filesOf(read), exportStatesOf(read))),
+        statusJson(read, await ledger.status(), await exportViewsOf(read, surroundings)),
       ),
     ),
     await file(

@@ -82,11 +82,11 @@ export const daemonOptions = z.strictObject({
         )
         .optional()
         .describe(
-          `Encrypts the stored tokens (AES-256-GCM): 32 bytes as 64 hexadecimal digits or in base64 (\`openssl rand -base64 32\`), or a passphrase of at least ${SHORTEST_PASSPHRASE} characters. Absent: the tokens are stored in plain text, with mode 0600.`,
+          `Encrypts the stored tokens (AES-256-GCM): 32 bytes as 64 hexadecimal digits or in base64 (\`openssl rand -base64 32\`), or a passphrase of at least ${SHORTEST_PASSPHRASE} characters. Absent: the tokens are stored in plain text, with mode 0600. Required with \`ledger.url\`.`,
         ),
     })
     .prefault({})
-    .describe('The OAuth tokens in the data directory.'),
+    .describe('The OAuth tokens, which are in the data directory, or with `ledger.url` in its schema.'),
   store: z
     .strictObject({
       client_key: secret()

@@ -6,10 +6,14 @@ import { isMap } from './purpose.ts';
 import type { TreeValidator } from './validate-tree.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
-type Daemon = Pick<z.output<typeof daemonOptions>, 'backups'>;
+type Options = z.output<typeof daemonOptions>;
 
 /** Reports the options that need a ledger in a file. To ignore them would be worse: a backup or a mirror would be missing when it is needed. */
-export function refuseFileOptions({ backups }: Daemon, tree: YamlTree, validator: TreeValidator): void {
+export function refuseFileOptions(
+  { backups }: Pick<Options, 'backups'>,
+  tree: YamlTree,
+  validator: TreeValidator,
+): void {
   if (Object.keys(backups).length > 0)
     validator.fault(
       ['backups'],
@@ -24,6 +28,16 @@ export function refuseFileOptions({ backups }: Daemon, tree: YamlTree, validator
         'copies only a ledger in a file',
         'remove it: the schema of the ledger has the same tables',
       );
+}
+
+/** Reports that tokens would be readable in the database, which more people can read than a file of one user. */
+export function requireTokenKey({ tokens }: Pick<Options, 'tokens'>, validator: TreeValidator): void {
+  if (tokens.encryption_key !== undefined) return;
+  validator.fault(
+    ['ledger', 'url'],
+    'needs tokens.encryption_key, because the tokens of the sources are stored in the database',
+    'set it to 32 random bytes from `openssl rand -base64 32`, the same on every machine',
+  );
 }
 
 /** Reports sinks that would create their tables in the schema of the ledger. */

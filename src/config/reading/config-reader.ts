@@ -12,7 +12,7 @@ import { optionJsonSchema } from '../options/option-json-schema.ts';
 import { nameOption } from '../options/option-limits.ts';
 import { sourceEntry } from '../options/source-entry.ts';
 import { checkAdminAccess, commandToken, headerOf, loginOf, tokensOf } from './admin-access.ts';
-import { refuseFileOptions, refuseSharedSchema } from './check-ledger-server.ts';
+import { refuseFileOptions, refuseSharedSchema, requireTokenKey } from './check-ledger-server.ts';
 import { isMap, type Purpose, withoutSecrets } from './purpose.ts';
 import { SinkReader } from './sink-reader.ts';
 import { TreeValidator } from './validate-tree.ts';
@@ -85,6 +85,7 @@ export class ConfigReader {
     const { server } = daemon.ledger;
     if (server) {
       refuseFileOptions(daemon, this.#tree, this.#validator);
+      requireTokenKey(daemon, this.#validator);
       refuseSharedSchema(server, readSinks, this.#validator);
     }
     if (!this.#ignoresTests && this.#faults.isEmpty) reader.runTests();

@@ -9,7 +9,6 @@ import {
 } from '../../admin/contract/operations.ts';
 import type { PollFilter } from '../../admin/contract/polls.ts';
 import { RequestError } from '../../admin/contract/request-error.ts';
-import { AlertFile, alertFile } from '../../alerts/alert-file.ts';
 import type { AuditStore } from '../../audit/audit-store.ts';
 import type { ActionTotals as LedgerTotals } from '../../ledger/contract/ledger-control.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
@@ -19,7 +18,6 @@ import { languageReference } from '../../mapping/language-reference.ts';
 import { MAX_EXPRESSION } from '../../mapping/mapping-definition.ts';
 import type { MappingProcess } from '../../mapping/start-mapping-process.ts';
 import { testSink } from '../../operations/test-sink.ts';
-import { disk } from '../../platform/files/file-system.ts';
 import { alertsJson } from '../../status/alert-json.ts';
 import { batchWaits } from '../../status/batch-wait.ts';
 import { contentJson, deliveryJson, historyJson, leadJson, pollJson } from '../../status/record-json.ts';
@@ -51,6 +49,7 @@ export interface OperationParts {
     | 'role'
     | 'wakes'
     | 'exportStates'
+    | 'alerts'
     | 'rewriteCommands'
     | 'pollFailures'
     | 'diskTrend'
@@ -165,9 +164,8 @@ export function operationsOf(context: OperationParts): Operations {
     },
     log: async (filter) => logLines(context.recentLines(), filter),
     alerts: async () => {
-      const { alerts, dataDir } = parts.current.config;
-      const state = await new AlertFile(disk, alertFile(dataDir)).read();
-      return alertsJson(state, alerts, parts.rewriteCommands);
+      const { alerts } = parts.current.config;
+      return alertsJson(await parts.alerts.read(), alerts, parts.rewriteCommands);
     },
     rejected: async (filter, page) => {
       await requireNames(context, query, filter);

@@ -1,21 +1,26 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { AuditLog } from '../../audit/audit-log.ts';
+import type { AlertStore } from '../../alerts/alert-store.ts';
 import type { AuditStore } from '../../audit/audit-store.ts';
 import { configWarnings } from '../../config/config-warnings.ts';
 import { type Config, filesOf, type SinkConfig } from '../../config/contract/config.ts';
 import type { Carrier } from '../../delivery/carrier.ts';
-import { ExportStateFiles, type ExportStates } from '../../exports/export-states.ts';
+import type { ExportStates } from '../../exports/export-states.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { CompiledMappings } from '../../mapping/compiled-mappings.ts';
 import { diskSizes } from '../../operations/disk-space.ts';
 import { removeAdminEndpoint } from '../../operations/opening/admin-endpoint.ts';
 import { ledgerPlaceOf, openConfiguredLedger } from '../../operations/opening/configured-ledger.ts';
+import {
+  alertsIn,
+  exportStatesIn,
+  type InstallationStores,
+} from '../../operations/opening/installation-stores.ts';
 import { holdDataDir } from '../../operations/opening/open-ledger.ts';
 import { OpenSinks } from '../../operations/opening/open-sinks.ts';
 import { type Processes, processesOf } from '../../operations/opening/processes.ts';
 import { SharedProcesses } from '../../operations/opening/shared-processes.ts';
-import { disk } from '../../platform/files/file-system.ts';
+import { takeOverStores } from '../../operations/opening/take-over-stores.ts';
 import type { Closers } from '../../platform/process/closers.ts';
 import { rewriteCommands } from '../../platform/process/typed-command.ts';
 import { version } from '../../platform/process/version.ts';
@@ -89,7 +94,10 @@ export interface Parts {
   /** The processes that work on the ledger, including this one. */
   readonly processes: Processes;
   readonly carrier: Carrier;
+  /** What the installation keeps beside its leads. */
+  readonly stores: InstallationStores;
   readonly exportStates: ExportStates;
+  readonly alerts: AlertStore;
   readonly audit: AuditStore;
   readonly telemetry: Telemetry;
   readonly pollFailures: PollFailures;
@@ -142,11 +150,11 @@ export async function compose(
   });
   if (tracing) closers.push(() => tracing.close());
   const subscribers = [options.subscribers ?? [], pollFailures.observe, tracing?.observe ?? []].flat();
-  const exportStates = new ExportStateFiles(disk, config.dataDir);
-  const audit = new AuditLog(config.dataDir, clock);
-  closers.push(() => audit.close());
+  const stores = await ledgerPlaceOf(config).openStores({ clock, rotates: true });
+  closers.push(() => stores.close());
+  const exportStates = exportStatesIn(stores, config);
   const exportRuns = async (name: string) => {
-    const state = await exportStates.read(name);
+    const state = await exportStates.read(name).catch(() => undefined); // the ledger is away, which other metrics show
     const one = filesOf(current.config).find((config) => config.name === name);
     return {
       madeAt: state?.done?.startedAt,
@@ -165,6 +173,7 @@ export async function compose(
   const telemetry = openTelemetry({ ...options, subscribers }, { ledger, clock, ...readers });
   const { emit } = telemetry;
   reportOpening(ledger, config, emit);
+  if (polls) await takeOverStores(config, stores, { clock, random, emit });
   for (const warning of configWarnings(config)) emit({ type: 'config-warning', warning });
   const openSinks = new OpenSinks(clock, () => current.config.publicUrl);
   closers.push(() => openSinks.close());
@@ -201,8 +210,10 @@ export async function compose(
     ledgerLost,
     processes,
     carrier,
+    stores,
     exportStates,
-    audit,
+    alerts: alertsIn(stores),
+    audit: stores.audit,
     telemetry,
     pollFailures,
     diskTrend: new DiskTrend(),

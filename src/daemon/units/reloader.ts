@@ -88,7 +88,7 @@ export class Reloader {
   readonly #read: ConfigReader;
   readonly #clock: Clock;
   readonly #emit: Emit;
-  readonly #audit: Pick<AuditStore, 'write'>;
+  readonly #audit: Pick<AuditStore, 'write' | 'hint'>;
   #state: ConfigState;
   #last: Promise<unknown>;
   /** The reading of the last reload, whether it succeeded or failed. */
@@ -109,7 +109,7 @@ export class Reloader {
       readonly config: Config;
       readonly loadedStamp: string;
       readonly ready: Promise<void>;
-      readonly audit: Pick<AuditStore, 'write'>;
+      readonly audit: Pick<AuditStore, 'write' | 'hint'>;
     },
   ) {
     const { clock, emit, config, loadedStamp, ready, audit } = parts;
@@ -211,7 +211,7 @@ export class Reloader {
   async #record(trigger: ReloadTrigger): Promise<void> {
     if (trigger === 'request') return;
     await this.#audit.write({ who: 'leadsync', via: trigger, what: 'reload' }).catch((error: unknown) => {
-      throw new AuditFailed(error);
+      throw new AuditFailed(error, this.#audit);
     });
   }
 

@@ -76,14 +76,14 @@ export class SourceUnit {
   }
 
   #pollParts(held?: HeldDuty): PollParts {
-    const { ledger, clock, random, wakes, current, telemetry } = this.#parts;
-    const { dataDir, tokenKey } = current.config;
+    const { ledger, clock, random, wakes, current, telemetry, stores } = this.#parts;
+    const { tokenKey } = current.config;
     const { emit } = telemetry;
     this.#source ??= openSource(this.#config.name, this.#config.options, {
       clock,
       random,
       emit,
-      dataDir,
+      tokens: stores.tokens,
       tokenKey,
     });
     return {

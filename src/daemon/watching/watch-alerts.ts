@@ -1,4 +1,3 @@
-import { AlertFile, alertFile } from '../../alerts/alert-file.ts';
 import { Alerts } from '../../alerts/alerts.ts';
 import { ArrivalModel } from '../../alerts/arrival-model.ts';
 import { filesOf, type SourceConfig } from '../../config/contract/config.ts';
@@ -6,7 +5,6 @@ import type { ExportConfig } from '../../exports/contract/options.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { Vitals } from '../../ledger/contract/status-rows.ts';
 import { diskSpace } from '../../operations/disk-space.ts';
-import { disk as files } from '../../platform/files/file-system.ts';
 import { nextBeat } from '../../platform/time/aligned-sleep.ts';
 import { type FileRuns, runsOf } from '../../status/export-view.ts';
 import { readPollError } from '../../status/poll-error.ts';
@@ -39,8 +37,7 @@ export async function watchAlerts(
   reloader: Pick<Reloader, 'state'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, current, telemetry, role, rewriteCommands } = parts;
-  const store = new AlertFile(files, alertFile(current.config.dataDir));
+  const { clock, current, telemetry, role, rewriteCommands, alerts: store } = parts;
   const alerts = await Alerts.open({ clock, store, emit: telemetry.emit, rewriteCommands });
   const observer = new Observer(parts);
   try {
@@ -147,7 +144,8 @@ class Observer {
 
   #exports(at: Date): Promise<FileRuns[]> {
     const { current, exportStates } = this.#parts;
-    const runs = async (one: ExportConfig) => runsOf(one, await exportStates.read(one.name), at);
+    const read = (name: string) => exportStates.read(name).catch(() => undefined); // a ledger that is away has a condition of its own
+    const runs = async (one: ExportConfig) => runsOf(one, await read(one.name), at);
     return Promise.all(filesOf(current.config).map(runs));
   }
 

@@ -29,6 +29,7 @@ interface Row {
 
 /** The audit log of an installation as rows of `_audit`, newest first by number. Only the role of the ledger can read it. Times are those of the machine that wrote the line. */
 export class AuditTable implements AuditStore {
+  readonly hint = 'Check that the server of the ledger can be reached, and accepts writes.';
   readonly #access: PostgresAccess;
   readonly #clock: Clock;
 

@@ -30,7 +30,7 @@ import {
   removedSinksReport,
   sinksWithErasedEvents,
 } from './erasure-report.ts';
-import { searchExports } from './search-exports.ts';
+import { type SearchParts, searchExports } from './search-exports.ts';
 
 /** Maximum wait for attempts in progress, and for readers of the ledger, in ms. */
 const PATIENCE_MS = 60_000;
@@ -115,7 +115,7 @@ async function askSinks(
 export async function erase(
   { sinks, exports, backups, dataDir }: Pick<Config, 'sinks' | 'exports' | 'backups' | 'dataDir'>,
   person: Person,
-  parts: EraseParts,
+  parts: EraseParts & Pick<SearchParts, 'states'>,
 ): Promise<Certificate> {
   const { ledger, clock } = parts;
   await reclaimLeases(ledger, processesOf(dataDir)); // an attempt whose process was killed must not delay the erasure
@@ -124,7 +124,7 @@ export async function erase(
   reach('erased');
   const reached: (PlaceReport | undefined)[] = [];
   for (const sink of sinks) reached.push(await eraseFromSink(sink, person, parts));
-  const exported = await searchExports({ exports, backups, dataDir }, person, parts);
+  const exported = await searchExports({ exports, backups }, person, parts);
   let scrubbed: Scrubbed = false;
   await waitUntil(async () => {
     scrubbed = await ledger.scrub();

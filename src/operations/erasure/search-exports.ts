@@ -1,15 +1,13 @@
-import { join } from 'node:path';
 import { type Config, filesOf } from '../../config/contract/config.ts';
 import { ExportFailed } from '../../exports/contract/export-failed.ts';
 import type { ExportConfig } from '../../exports/contract/options.ts';
 import type { Destination } from '../../exports/destinations/destination.ts';
 import { openDestination } from '../../exports/destinations/open-destination.ts';
-import { ExportStateFiles, type ExportStates } from '../../exports/export-states.ts';
+import type { ExportStates } from '../../exports/export-states.ts';
 import { fileContainsAny } from '../../exports/files/contains-lead.ts';
 import { removeStagedOfOthers } from '../../exports/staged-files.ts';
 import type { Person } from '../../leads/person.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
-import { disk } from '../../platform/files/file-system.ts';
 import { LockHeld } from '../../platform/files/lock.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { formerExports } from '../scheduled-exports.ts';
@@ -21,6 +19,7 @@ const RETRY_MS = 200;
 
 /** What the search works with. The signal ends the wait for a running export and the reading of files. */
 export interface SearchParts {
+  readonly states: ExportStates;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
@@ -30,12 +29,12 @@ export interface SearchParts {
  * killed runs left behind.
  */
 export async function searchExports(
-  { exports, backups, dataDir }: Pick<Config, 'exports' | 'backups' | 'dataDir'>,
+  { exports, backups }: Pick<Config, 'exports' | 'backups'>,
   person: Person,
   parts: SearchParts,
 ): Promise<PlaceReport[]> {
   const places: PlaceReport[] = [];
-  const states = new ExportStateFiles(disk, dataDir);
+  const { states } = parts;
   for (const config of exports) {
     places.push({
       place: config.name,
@@ -56,7 +55,7 @@ async function placesOfFormer(
   try {
     await removeStagedOfOthers(folder, new Set(configured.map(({ name }) => name)));
     return (await formerExports(configured, states)).map(({ name, place }) => {
-      const state = `${join(folder, name)}.json`;
+      const state = states.placeOf(name);
       const what = place
         ? `Not searched. The last run wrote ${place}. Remove all files that this export or backup wrote, also those of earlier runs, then remove ${state}.`
         : `Not searched. ${state} records where the last run wrote its files, but it cannot be read. Find and remove these files, then remove ${state}.`;
@@ -93,7 +92,7 @@ async function searchExport(
     try {
       return await searchFiles(destination, person, parts.signal);
     } finally {
-      lock.release();
+      await lock.release();
     }
   } catch (error) {
     if (parts.signal.aborted)
@@ -131,9 +130,9 @@ async function searchFiles(destination: Destination, person: Person, signal: Abo
 }
 
 async function waitForLock(
-  lock: () => Promise<{ release(): void }>,
+  lock: () => ReturnType<ExportStates['lock']>,
   { clock, signal }: SearchParts,
-): Promise<{ release(): void } | undefined> {
+): Promise<Awaited<ReturnType<ExportStates['lock']>> | undefined> {
   for (const startMs = clock.monotonicMs(); ; await clock.sleep(RETRY_MS, signal)) {
     signal.throwIfAborted();
     try {

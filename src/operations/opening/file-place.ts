@@ -12,6 +12,7 @@ import { inspectFile, isBlank, ledgerSize } from '../../ledger/database/inspect-
 import { QueryThread } from '../../ledger/queries/start-query-thread.ts';
 import { openLedger } from '../../ledger/sqlite-ledger.ts';
 import { printStamp } from '../../platform/text/human-readable.ts';
+import { fileStores, type InstallationStores, type StoreOptions } from './installation-stores.ts';
 import type { LedgerPlace, OpenOptions } from './ledger-place.ts';
 import { ledgerFile } from './open-ledger.ts';
 
@@ -110,6 +111,10 @@ export class FilePlace implements LedgerPlace {
 
   async copyTarget(source: string): Promise<CopyTarget> {
     return openSqliteTarget(this.file, source);
+  }
+
+  async openStores(options: StoreOptions): Promise<InstallationStores> {
+    return fileStores(this.where, options);
   }
 
   async openPages(ledger: Pick<Ledger, 'reportDamage'>): Promise<PageReader> {

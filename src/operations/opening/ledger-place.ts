@@ -5,6 +5,7 @@ import type { CopySource, CopyTarget } from '../../ledger/contract/ledger-copy.t
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
 import type { RunSql, TablesPlace } from '../../ledger/contract/ledger-tables.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
+import type { InstallationStores, StoreOptions } from './installation-stores.ts';
 
 /** Options for opening a ledger, whatever its engine. */
 export interface OpenOptions {
@@ -62,6 +63,11 @@ export interface LedgerPlace {
   inspectTarget(source: string): Promise<boolean>;
   /** Begins or continues a copy of the ledger with the id `source`. @throws LedgerError */
   copyTarget(source: string): Promise<CopyTarget>;
+  /**
+   * Opens what the installation keeps beside its leads. If there is no ledger on the server yet, that is in the data directory, from where the first
+   * start takes it over. @throws LedgerError
+   */
+  openStores(options: StoreOptions): Promise<InstallationStores>;
   /** Opens a reader for the pages and the API. Reports damage that a query finds to `ledger`. */
   openPages(ledger: Pick<Ledger, 'reportDamage'>): Promise<PageReader>;
 }

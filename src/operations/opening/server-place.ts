@@ -10,6 +10,7 @@ import type { RunSql, TablesPlace } from '../../ledger/contract/ledger-tables.ts
 import { printLength, printSpan } from '../../platform/text/human-readable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { LEFT_BEHIND } from './file-place.ts';
+import { fileStores, type InstallationStores, type StoreOptions } from './installation-stores.ts';
 import type { LedgerPlace, OpenOptions } from './ledger-place.ts';
 import { isDataDirInUse, ledgerFile } from './open-ledger.ts';
 import { processesOf } from './processes.ts';
@@ -139,6 +140,12 @@ export class ServerPlace implements LedgerPlace {
   async copyTarget(source: string): Promise<CopyTarget> {
     const { openPostgresTarget } = await import('../../ledger-postgres/copying/postgres-copy-target.ts');
     return openPostgresTarget(this.#place(), source);
+  }
+
+  async openStores(options: StoreOptions): Promise<InstallationStores> {
+    if (await this.isMissing()) return fileStores(this.#dataDir, options);
+    const { openInstallationStores } = await import('../../ledger-postgres/installation-stores.ts');
+    return openInstallationStores(this.#place(), options.clock);
   }
 
   async openPages(): Promise<PageReader> {

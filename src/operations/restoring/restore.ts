@@ -2,7 +2,6 @@ import { existsSync, renameSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { ExportFailed } from '../../exports/contract/export-failed.ts';
-import { ExportStateFiles } from '../../exports/export-states.ts';
 import { type BackupManifest, isCarried, readManifest } from '../../exports/files/attached-files.ts';
 import { fetchBackup, nameOfSource, type RestoreSource } from '../../exports/restore-source.ts';
 import { LedgerError, type LedgerErrorCode } from '../../ledger/contract/ledger-error.ts';
@@ -19,6 +18,7 @@ import { printStamp } from '../../platform/text/human-readable.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { ERASURES, mergeErasures } from '../erasure/erasure-journal.ts';
 import { setAside } from '../opening/file-place.ts';
+import { exportFolder } from '../opening/installation-stores.ts';
 import { isLedgerMissing } from '../opening/new-ledger.ts';
 import { DataDirInUse, DataDirUnusable, holdDataDir, ledgerFile } from '../opening/open-ledger.ts';
 import { hasLiveProcess } from '../opening/processes.ts';
@@ -156,7 +156,7 @@ async function verified(
   target: string,
   signal: AbortSignal,
 ): Promise<CopyContents> {
-  await fetchBackup(source, { output: target, folder: new ExportStateFiles(disk, dataDir).folder }, signal);
+  await fetchBackup(source, { output: target, folder: exportFolder(dataDir) }, signal);
   const contents = readBackup(source, target);
   const damage = await inspectFile(target, 'whole', signal);
   signal.throwIfAborted();

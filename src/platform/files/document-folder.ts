@@ -1,10 +1,15 @@
 import { join } from 'node:path';
 import type { DocumentLock, DocumentStore } from './document-store.ts';
 import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from './file-system.ts';
-import { acquireLock, LockHeld } from './lock.ts';
+import { acquireLock, isLocked, LockHeld } from './lock.ts';
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
+/** Maximum wait for a lock, in ms. A process that only checks the lock holds it for less time than this. */
+const LOOK_MS = 20;
+
+/** The operating system ends a lock with its process, and not before. */
+const never = new AbortController();
 
 /** Documents as files in one folder, which only their owner can read. The lock of a dead process is free immediately. */
 export class DocumentFolder implements DocumentStore {
@@ -54,12 +59,20 @@ export class DocumentFolder implements DocumentStore {
 
   async tryLock(name: string): Promise<DocumentLock | undefined> {
     try {
-      const lock = acquireLock(this.placeOf(`${name}.lock`));
-      return { release: async () => lock.release() };
+      const lock = acquireLock(this.#lockFile(name), LOOK_MS);
+      return { lost: never.signal, isHeld: () => true, release: async () => lock.release() };
     } catch (error) {
       if (error instanceof LockHeld) return undefined;
       throw error;
     }
+  }
+
+  async isLocked(name: string): Promise<boolean> {
+    return isLocked(this.#lockFile(name));
+  }
+
+  #lockFile(name: string): string {
+    return this.placeOf(`${name}.lock`);
   }
 
   /** Removes temporary files of a document. A crash during a write leaves one behind, which may contain a secret. */

@@ -27,7 +27,7 @@ interface LoginParts {
  * without any error. @throws SourceError `login-needed` if a person must log in
  */
 export async function refreshLogin(parts: LoginParts, stored: StoredToken): Promise<Token> {
-  const { source, endpoint, clock, trial } = parts;
+  const { source, endpoint, store, clock, trial } = parts;
   if (originOf(stored) === 'client_credentials' || stored.kind === 'none')
     throw loginNeeded(source, `No one has logged in to source ${source}.`);
   if (stored.kind === 'unusable') throw loginUnusable(source, stored.reason);
@@ -39,6 +39,7 @@ export async function refreshLogin(parts: LoginParts, stored: StoredToken): Prom
     );
   const waitMs = waitAfterRefusalMs(stored.token.refusedAt, clock.now());
   if (waitMs > 0 && !trial) throw loginRefused(source, waitMs);
+  store.requireRight();
   try {
     return await endpoint.refresh(refreshToken, origin);
   } catch (error) {

@@ -217,6 +217,7 @@ export class TokenProvider {
   async #refresh({ refreshToken, origin }: Token): Promise<Token | undefined> {
     if (refreshToken === undefined) return undefined;
     const { source, endpoint, store, emit } = this.#parts;
+    store.requireRight();
     try {
       return await endpoint.refresh(refreshToken, origin);
     } catch (error) {

@@ -16,6 +16,15 @@ export const sealedText = z.strictObject({
 /** Encrypted text, with everything that decryption needs except the key and the subject. */
 export type SealedText = z.output<typeof sealedText>;
 
+/** Whether a text is encrypted. */
+export function isSealed(text: string): boolean {
+  try {
+    return sealedText.safeParse(JSON.parse(text)).success;
+  } catch {
+    return false; // not JSON: possibly part of a token, so encrypt it too
+  }
+}
+
 /** The text cannot be decrypted: the key is wrong, or the file was changed. */
 export class DecryptionFailed extends Error {
   override readonly name = 'DecryptionFailed';

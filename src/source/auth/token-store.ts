@@ -7,7 +7,7 @@ import { SourceError } from '../contract/source.ts';
 import { loginNote } from './login-note.ts';
 import { isBetter, isNewer, originOf, type StoredToken } from './stored-token.ts';
 import type { Token, TokenOrigin } from './token.ts';
-import { DecryptionFailed, Seal, sealedText } from './token-seal.ts';
+import { DecryptionFailed, isSealed, Seal, sealedText } from './token-seal.ts';
 
 /** The account that a token belongs to. leadsync does not use a token of another account, for other scopes, or from another grant. */
 export interface Account {
@@ -59,6 +59,8 @@ export class TokenStore {
   readonly #documentName: string;
   readonly #loginName: string;
   readonly #seal: Seal | undefined;
+  /** The right to renew, while this store has it. Changes are made under it. */
+  #right: DocumentLock | undefined;
 
   constructor({ name, account, documents, key }: TokenStoreParts) {
     this.#name = name;
@@ -75,8 +77,28 @@ export class TokenStore {
   }
 
   /** Takes the right to renew; undefined if another process has it. The right of a dead process becomes free. */
-  tryLock(): Promise<DocumentLock | undefined> {
-    return this.#stored('locked', () => this.#documents.tryLock(encodeURIComponent(this.#name)));
+  async tryLock(): Promise<Pick<DocumentLock, 'release'> | undefined> {
+    const right = await this.#stored('locked', () => this.#documents.tryLock(encodeURIComponent(this.#name)));
+    if (right === undefined) return undefined;
+    this.#right = right;
+    const release = async () => {
+      this.#right = undefined;
+      await right.release();
+    };
+    return { release };
+  }
+
+  /**
+   * Makes sure that no other process can have the right to renew. Must be called before a refresh token is sent: a service may end a login
+   * whose refresh token is used twice. @throws SourceError `token-file`
+   */
+  requireRight(): void {
+    if (this.#right?.isHeld() !== false) return;
+    throw new SourceError(
+      'token-file',
+      `The token of source ${this.#name} was not renewed: this leadsync stood still, or could not reach ${this.lockPlace}, so another one may be renewing it.`,
+      { hint: this.#documents.hint },
+    );
   }
 
   /** Makes the store ready for `write`. */
@@ -120,7 +142,9 @@ export class TokenStore {
     const fitting = await this.#bestSetAside();
     if (fitting === undefined || !isBetter(fitting.token, stored)) return stored;
     if (stored.kind === 'unusable') await this.setAside();
-    await this.#stored('restored', () => this.#documents.rename(fitting.name, this.#documentName));
+    await this.#stored('restored', () =>
+      this.#documents.rename(fitting.name, this.#documentName, this.#right),
+    );
     return await this.read();
   }
 
@@ -203,13 +227,13 @@ export class TokenStore {
     const text = (await this.#readText(this.#documentName)) ?? '';
     const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
     await this.#stored('set aside', () =>
-      this.#documents.rename(this.#documentName, `${this.#documentName}.${hash}${UNUSABLE}`),
+      this.#documents.rename(this.#documentName, `${this.#documentName}.${hash}${UNUSABLE}`, this.#right),
     );
   }
 
   /** Removes the stored token. */
   async remove(): Promise<void> {
-    await this.#stored('removed', () => this.#documents.remove(this.#documentName));
+    await this.#stored('removed', () => this.#documents.remove(this.#documentName, this.#right));
   }
 
   async #write(name: string, plain: string): Promise<void> {
@@ -227,7 +251,7 @@ export class TokenStore {
   }
 
   async #writeText(name: string, text: string): Promise<void> {
-    await this.#stored('written', () => this.#documents.write(name, text));
+    await this.#stored('written', () => this.#documents.write(name, text, this.#right));
   }
 
   async #open(text: string): Promise<unknown> {
@@ -260,13 +284,5 @@ export class TokenStore {
         { hint: this.#documents.hint, cause: error },
       );
     }
-  }
-}
-
-function isSealed(text: string): boolean {
-  try {
-    return sealedText.safeParse(JSON.parse(text)).success;
-  } catch {
-    return false; // not JSON: possibly part of a token, so encrypt it too
   }
 }

@@ -55,6 +55,6 @@ export const alertEvents = {
     level: 'warn',
     fields: ['reason'],
     message: ({ reason }) =>
-      `alerts.json in the data directory cannot be written (${reason}): after a restart, notices may be sent twice.`,
+      `The state of the alerts cannot be stored (${reason}): after a restart, notices may be sent twice.`,
   }),
 };

@@ -133,4 +133,20 @@ export const sourceEvents = {
     message: ({ source, reason }) =>
       `Source ${source}: the stored token does not work; leadsync requests a new one with the client's own credentials. ${reason}`,
   }),
+
+  /** The first start with a ledger on a server moved the tokens that were in the data directory. `where` is the place of the ledger. */
+  'tokens-taken-over': eventKind<{ sources: readonly string[]; where: string }>({
+    level: 'info',
+    fields: ['sources', 'where'],
+    message: ({ sources, where }) =>
+      `The stored tokens of these sources were moved from data_dir to ${where}: ${sources.join(', ')}.`,
+  }),
+
+  /** A token in the data directory differs from the one on the server, which counts. */
+  'tokens-left': eventKind<{ sources: readonly string[]; where: string }>({
+    level: 'warn',
+    fields: ['sources', 'where'],
+    message: ({ sources, where }) =>
+      `data_dir has other tokens of these sources than ${where}, whose tokens leadsync uses: ${sources.join(', ')}. The others were renamed to end with .left; remove them. If a login is missing now, run \`leadsync login\` with the name of the source.`,
+  }),
 };

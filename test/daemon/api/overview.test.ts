@@ -6,7 +6,6 @@ import type { Overview } from '../../../src/admin/contract/overview.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { overviewOf } from '../../../src/daemon/api/overview.ts';
 import { PollFailures } from '../../../src/daemon/joints/poll-failures.ts';
-import { ExportStateFiles } from '../../../src/exports/export-states.ts';
 import type { AskLedger } from '../../../src/ledger/contract/ledger-pages.ts';
 import { QueryThread } from '../../../src/ledger/queries/start-query-thread.ts';
 import { openPostgresPages } from '../../../src/ledger-postgres/postgres-pages.ts';
@@ -17,6 +16,7 @@ import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { DiskTrend } from '../../../src/status/problems/disk-trend.ts';
 import type { StaleConfig } from '../../../src/status/problems/problem.ts';
 import { attemptDue, Install } from '../../cli/an-install.ts';
+import { exportStateFiles } from '../../exports/export-state-files.ts';
 import { delivered, HOUR, ids, LedgerUnderTest } from '../../ledger/ledger-under-test.ts';
 import { PostgresStore } from '../../ledger-postgres/postgres-store.ts';
 
@@ -42,7 +42,7 @@ function overviewOn(
     parts: {
       current: { config },
       clock,
-      exportStates: new ExportStateFiles(disk, join(install.folder, 'data')),
+      exportStates: exportStateFiles(disk, join(install.folder, 'data')),
       rewriteCommands: (text: string) => text,
       pollFailures: new PollFailures(clock),
       diskTrend: new DiskTrend(),

@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { previewExport, runExport } from '../../../src/daemon/api/run-export.ts';
-import { ExportStateFiles } from '../../../src/exports/export-states.ts';
 import { disk } from '../../../src/platform/files/file-system.ts';
 import { sinkTypes } from '../../../src/sinks/registry.ts';
 import { Install } from '../../cli/an-install.ts';
+import { exportStateFiles } from '../../exports/export-state-files.ts';
 
 const every = { type: 'directory', directory: './out', every: '1d' };
 
 function daemonOf(options: { exports?: object; backups?: object }) {
   const install = new Install(options);
   const config = loadConfig(install.configFile, { sinkTypes, env: {} });
-  const exportStates = new ExportStateFiles(disk, config.dataDir);
+  const exportStates = exportStateFiles(disk, config.dataDir);
   const parts = {
     role: { kind: 'run', deliver: true },
     current: { config },

@@ -48,6 +48,7 @@ function aReloader() {
   const { emit } = reported;
   const lines: AuditFields[] = [];
   const audit = {
+    hint: 'Free some space.',
     write: async (fields: AuditFields) => {
       if (next.audit) throw next.audit;
       lines.push(fields);
@@ -181,6 +182,6 @@ test('a reload that no client requests is recorded before it is applied, or not 
     applied: false,
     generation: 1,
     faults: [],
-    failure: expect.stringContaining('the audit log cannot be written (ENOSPC). Check that data_dir'),
+    failure: expect.stringContaining('the audit log cannot be written (ENOSPC). Free some space'),
   });
 });

@@ -47,7 +47,7 @@ function watching({ load }: ReturnType<typeof aFile>) {
       config,
       loadedStamp: stampOf(config),
       ready: Promise.resolve(),
-      audit: { write: async () => undefined },
+      audit: { hint: '', write: async () => undefined },
     },
   );
   const stop = new AbortController();

@@ -1,16 +1,16 @@
-import { join } from 'node:path';
 import { z } from 'zod';
 import { PROBLEMS, type Severity } from '../leads/problems.ts';
-import { type Files, writeFileDurably } from '../platform/files/file-system.ts';
+import type { DocumentStore } from '../platform/files/document-store.ts';
+import { KeptDocument } from '../platform/files/kept-document.ts';
 import type { AlertState, AlertStore } from './alert-store.ts';
 import { CONDITIONS, type Condition } from './condition.ts';
 
 const condition = z.enum(CONDITIONS);
 const about = z.string().optional();
-/** Absent in a file of an earlier version. */
+/** Absent in a document of an earlier version. */
 const severity = z.enum(['critical', 'warning']).optional();
 
-const fileContent = z.object({
+const content = z.object({
   entries: z.array(
     z.object({
       condition,
@@ -45,28 +45,23 @@ const fileContent = z.object({
 
 const EMPTY: AlertState = { entries: [], waiting: {} };
 
-/** Returns the path of the alert state in a data directory. */
-export function alertFile(dataDir: string): string {
-  return join(dataDir, 'alerts.json');
-}
+/** The name of the document. */
+export const ALERTS = 'alerts.json';
 
-/** Stores the alert state in a file beside the ledger, so that it survives a failing ledger. */
-export class AlertFile implements AlertStore {
-  readonly #files: Files;
-  readonly #path: string;
-  #written = '';
+/** Stores the alert state in a document, with a copy in memory, so that alerts go on while the ledger and what lies beside it cannot be reached. */
+export class StoredAlerts implements AlertStore {
+  readonly #kept: KeptDocument;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(files: Files, path: string) {
-    this.#files = files;
-    this.#path = path;
+  constructor(documents: DocumentStore) {
+    this.#kept = new KeptDocument(documents, ALERTS);
   }
 
   async read(): Promise<AlertState> {
     try {
-      const text = await this.#files.read(this.#path);
+      const text = await this.#kept.read();
       if (text === undefined) return EMPTY;
-      const { entries, waiting } = fileContent.parse(JSON.parse(text.toString('utf8')));
+      const { entries, waiting } = content.parse(JSON.parse(text));
       return {
         entries: entries.map((entry) => ({ ...ABSENT, ...withSeverity(entry) })),
         waiting: Object.fromEntries(
@@ -83,15 +78,9 @@ export class AlertFile implements AlertStore {
 
   write(state: AlertState): Promise<void> {
     const text = JSON.stringify(state);
-    const written = this.#writing.then(() => this.#write(text));
+    const written = this.#writing.then(() => this.#kept.write(text));
     this.#writing = written.catch(() => undefined); // this write's caller gets the error; the next write tries again
     return written;
-  }
-
-  async #write(text: string): Promise<void> {
-    if (text === this.#written) return;
-    await writeFileDurably(this.#files, this.#path, Buffer.from(text), 0o600);
-    this.#written = text;
   }
 }
 

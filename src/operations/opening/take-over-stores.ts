@@ -1,0 +1,46 @@
+import { ALERTS } from '../../alerts/stored-alerts.ts';
+import type { Config } from '../../config/contract/config.ts';
+import { codeOf } from '../../platform/failures/error-code.ts';
+import type { DocumentStore } from '../../platform/files/document-store.ts';
+import type { Clock, Random } from '../../platform/time/clock.ts';
+import { takeOverTokens } from '../../source/auth/take-over-tokens.ts';
+import type { Emit } from '../../telemetry/events.ts';
+import { ledgerPlaceOf } from './configured-ledger.ts';
+import { fileStores, type InstallationStores } from './installation-stores.ts';
+
+/**
+ * Moves the tokens, the states of exports and those of alerts that are in the data directory to where the ledger is, if that is a server: after a change
+ * from a ledger in a file, and after a login before the first start. The process must hold the data directory. @throws LedgerError
+ */
+export async function takeOverStores(
+  config: Pick<Config, 'dataDir' | 'ledgerServer' | 'tokenKey'>,
+  stores: InstallationStores,
+  { clock, random, emit }: { readonly clock: Clock; readonly random: Random; readonly emit: Emit },
+): Promise<void> {
+  const { file, where } = ledgerPlaceOf(config);
+  const { dataDir, tokenKey: key } = config;
+  if (file !== undefined || key === undefined) return;
+  const files = fileStores(dataDir, { clock, rotates: false });
+  const { sources, left } = await takeOverTokens(files.tokens, stores.tokens, { key, clock, random });
+  if (sources.length > 0) emit({ type: 'tokens-taken-over', sources, where });
+  if (left.length > 0) emit({ type: 'tokens-left', sources: left, where });
+  await move(files.exports, stores.exports, (name) => name.endsWith('.json'));
+  await move(files.alerts, stores.alerts, (name) => name === ALERTS);
+}
+
+/** Moves documents, except those that the other store has. */
+async function move(
+  from: DocumentStore,
+  to: DocumentStore,
+  isMeant: (name: string) => boolean,
+): Promise<void> {
+  const names = await from.names().catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  });
+  for (const name of names.filter(isMeant)) {
+    const text = await from.read(name);
+    if (text !== undefined && (await to.read(name)) === undefined) await to.write(name, text);
+    await from.remove(name);
+  }
+}
