@@ -28,9 +28,9 @@ if (Number(process.versions.node.split('.')[0]) < wanted) {
   module.enableCompileCache(compiled);
   // Child processes (query, export, recovery) inherit the cache only through this variable.
   process.env.NODE_COMPILE_CACHE ||= compiled;
-  // V8 reads this flag after each full collection: the heap may then double before the next one. By default it may grow fourfold on a
+  // V8 reads this flag after each full collection: the heap may then triple before the next one. By default it may grow fourfold on a
   // machine with much memory. A V8 without this flag prints a warning and continues.
-  v8.setFlagsFromString('--heap-growing-percent=100');
+  v8.setFlagsFromString('--heap-growing-percent=200');
   import(isCheckout ? checkout.href : '../dist/main.js').catch((error) => {
     const reason = error.code === 'ERR_MODULE_NOT_FOUND' ? error.message : error.stack;
     const remedy = isCheckout

@@ -16,9 +16,6 @@ import { recordAction } from '../shell/record-action.ts';
 import { RowProgress } from '../shell/row-progress.ts';
 import { copyText } from '../views/copy-text.ts';
 
-const NOTES =
-  'leadsync does not create a ledger by itself if there are signs of an earlier one; accept does. With a new ledger, every listed lead is delivered again to every sink, except sinks with `backfill: false`. accept also lets leadsync run again on a ledger that was moved.\ncopy moves the ledger from data_dir to the server of ledger.url, or back. Stop leadsync and its workers first. If a copy was stopped, the same command continues it. At the end both are compared, and the old ledger is marked as moved.\nExit 0 if the copy is complete, 75 if leadsync or a worker is running, 69 if the server cannot be reached, else 1.';
-
 interface Options extends GlobalOptions {
   readonly from?: string;
   readonly to?: string;
@@ -33,7 +30,8 @@ export const command = defineCommand<Options>({
     'leadsync ledger copy --from sqlite --to postgres',
     'leadsync ledger copy --from postgres --to sqlite',
   ],
-  notes: NOTES,
+  notes:
+    'leadsync does not create a ledger by itself if there are signs of an earlier one; accept does. With a new ledger, every listed lead is delivered again to every sink, except sinks with `backfill: false`. accept also lets leadsync work again on a ledger that was moved.\ncopy moves the ledger from data_dir to the server of ledger.url, or back. Stop leadsync and its workers first. If a copy was stopped, the same command continues it. At the end both are compared, and the old ledger is marked as moved.\nExit 0 if the copy is complete, 75 if leadsync or a worker is running, 69 if the server cannot be reached, else 1.',
   declare: (command) =>
     command
       .option(
