@@ -38,7 +38,7 @@ export async function install(workbench: Workbench, wanted: Wanted = {}): Promis
   return writeConfig(wanted.folder ?? newFolder(workbench), {
     sources: Object.fromEntries((wanted.sources ?? ['main']).map((name) => [name, source(name)])),
     ...(wanted.sinks === undefined ? {} : { sinks: wanted.sinks }),
-    ...(wanted.ledger === undefined ? {} : { ledger: wanted.ledger }),
+    ...(wanted.ledger && { ledger: wanted.ledger, tokens: { encryption_key: 'a passphrase for every run' } }),
     ...(wanted.redisUrl === undefined ? {} : { queue: { redis_url: wanted.redisUrl } }),
   });
 }

@@ -30,7 +30,7 @@ test('an export is an object under the prefix, and nothing of it stays on this m
   copyFileSync(storage.fileOf('leadsync/nightly-20261120T100000Z.parquet'), copy);
   expect((await parquetRows(copy)).map(({ id }) => id)).toEqual([1n, 2n]);
   const left = readdirSync(join(install.folder, 'data', 'exports')).sort();
-  expect(left).toEqual(['nightly.json', 'nightly.lock']);
+  expect(left).toEqual(['nightly.json', 'nightly.lock', 'nightly.run.lock']);
 });
 
 test('a large one travels in parts, and arrives to the last byte', async () => {
@@ -140,5 +140,6 @@ test('erase lists the objects that hold the person', async () => {
   expect(readdirSync(join(install.folder, 'data', 'exports')).sort()).toEqual([
     'nightly.json',
     'nightly.lock',
+    'nightly.run.lock',
   ]);
 });

@@ -44,7 +44,7 @@ export async function aSceneOnServer(
   const scene = await aScene(carrier, {
     sinks: { crm },
     ...options,
-    config: { ledger, ...options.config },
+    config: { ledger, tokens: { encryption_key: 'a passphrase for every machine' }, ...options.config },
   });
   return { ...scene, line, ledger, sql, endSessions };
 }
