@@ -52,13 +52,15 @@ function keep(access: PostgresAccess, self: LedgerHolder, clock: Clock): HeldLed
   const beating = beat();
   const release = async () => {
     stopping.abort();
-    await withinDeadline(RELEASE_MS, never, async () => {
+    const isGivenUp = await withinDeadline(RELEASE_MS, never, async () => {
       await beating;
       await access.beat(RELEASE_MS, (tx) => giveLedgerUp(tx, self.holder));
+      return true;
     }).catch(unlessPassing);
     await access.close();
+    return isGivenUp;
   };
-  let released: Promise<void> | undefined;
+  let released: Promise<boolean> | undefined;
   return {
     lost: lost.promise,
     release: () => {
@@ -68,6 +70,7 @@ function keep(access: PostgresAccess, self: LedgerHolder, clock: Clock): HeldLed
   };
 }
 
-function unlessPassing(error: unknown): void {
+function unlessPassing(error: unknown): false {
   if (!(error instanceof DeadlinePassed || error instanceof LedgerError)) throw error;
+  return false;
 }

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import type { HeldLedger } from '../../src/ledger/contract/held-ledger.ts';
@@ -7,6 +8,7 @@ import { holdLedger } from '../../src/ledger-postgres/hold-ledger.ts';
 import { inspectServer } from '../../src/ledger-postgres/inspect-server.ts';
 import { openPostgresLedger } from '../../src/ledger-postgres/postgres-ledger.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
+import { requireDatabaseUrl } from '../support/servers/services.ts';
 import { HeldClock } from '../support/time/held-clock.ts';
 import { until } from '../support/time/until.ts';
 import { PostgresStore } from './postgres-store.ts';
@@ -35,7 +37,7 @@ async function hold(
   const isDead = async (name: string) => dead.includes(name);
   const self = { holder, machine: `of-${holder}`, pid: 42 };
   const held = await holdLedger(store.place(), { ...self, clock, isDead });
-  onTestFinished(() => held.release());
+  onTestFinished(async () => void (await held.release()));
   return held;
 }
 
@@ -80,6 +82,18 @@ it('a holder that was not seen for a lease loses the ledger only if another proc
   // It does not give up what is not its own.
   await first.release();
   await expect(hold(store, 'third')).rejects.toMatchObject({ code: 'held' });
+});
+
+it('a release says that it could not give the ledger up, and the ledger then still names its holder', async () => {
+  const store = await aLedger();
+  const held = await hold(store, 'a');
+  const other = new pg.Client({ connectionString: requireDatabaseUrl() });
+  await other.connect();
+  await other.query(`BEGIN; LOCK TABLE ${store.schema}._duties`);
+  expect(await held.release()).toBe(false);
+  await other.end();
+  expect(await store.query('SELECT holder FROM _duties')).toEqual([{ holder: 'a' }]);
+  await hold(store, 'next', { dead: ['a'] });
 });
 
 it('the lease of a dead holder does not last longer because the clock of the server was set back', async () => {

@@ -245,10 +245,16 @@ async function openLedger(
   if (create) closers.push(() => ledger.recordProgress());
   const here = processesOf(config.dataDir);
   const own = await here.join(holder);
-  closers.push(() => own.release());
+  let isGivenUp = true;
+  // Without the sign of life, a start on the same data directory would not know that the process is dead that the ledger still names as its holder.
+  closers.push(() => {
+    if (isGivenUp) own.release();
+  });
   const isDead = (other: string) => here.isDead(other);
   const held = create ? await place.hold({ clock, holder, isDead }) : undefined;
-  closers.push(() => held?.release());
+  closers.push(async () => {
+    isGivenUp = (await held?.release()) ?? true;
+  });
   const machine = options.env?.['LEADSYNC_MACHINE'] ?? hostname();
   const shared = await joinMachines(ledger, { role: role.kind, clock, machine }, closers);
   const processes = shared ? new SharedProcesses(here, shared.duties.others, shared.machines) : here;

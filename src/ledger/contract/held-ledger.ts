@@ -13,5 +13,6 @@ export interface HoldOptions {
 export interface HeldLedger {
   /** Resolves when another process has taken the ledger over, with a description of that process. */
   readonly lost: Promise<string>;
-  release(): Promise<void>;
+  /** Gives the ledger up. Returns whether it did: if the server does not answer, another process has to wait until the lease ends. */
+  release(): Promise<boolean>;
 }

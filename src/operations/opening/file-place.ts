@@ -92,7 +92,7 @@ export class FilePlace implements LedgerPlace {
 
   /** The lock of the data directory holds the file in it, too. */
   async hold(): Promise<HeldLedger> {
-    return { lost: new Promise(() => undefined), release: async () => undefined };
+    return { lost: new Promise(() => undefined), release: async () => true };
   }
 
   async heldElsewhere(): Promise<undefined> {}

@@ -9,7 +9,7 @@ import { uniqueName } from '../../support/servers/services.ts';
 import { until } from '../../support/time/until.ts';
 import { aSceneOnServer, deliveriesUnderWay, expectAllKept, expectReported } from './scene-on-server.ts';
 
-// Faults 64, 65 and 67, against a PostgreSQL that belongs to this file, and lets everyone but its administrator in by password only. The carrier
+// Faults 64, 65, 67 and 69, against a PostgreSQL that belongs to this file, and lets everyone but its administrator in by password only. The carrier
 // plays no part: both write to the ledger in the same way.
 
 const ACCESS = `
@@ -75,6 +75,17 @@ test('65. with a limit of fewer connections than it would use, leadsync brings e
   await administer('ALTER ROLE $USER CONNECTION LIMIT 10');
   const daemon = await scene.start();
   await expectAllKept(scene, daemon, { repeats: false });
+});
+
+test('69. a start on the same data directory follows a stop for which the server was away, without waiting for the lease of the ledger', async () => {
+  const { scene } = await asUser();
+  const daemon = await scene.start();
+  await until('the first leads are everywhere', () => scene.complete(), 60_000);
+  scene.line.unplug();
+  await daemon.kill('SIGTERM');
+  scene.line.heal();
+  const next = await scene.start();
+  await expectAllKept(scene, next, { repeats: false });
 });
 
 test('67. on a full disk of the server, every recorded lead is owed, leadsync says so, and continues once there is space', async (context) => {
