@@ -106,8 +106,16 @@ export const dutySafeguards: readonly Safeguard[] = [
     name: 'each process counts only its own attempts against the concurrency of a sink',
     without: 'without Redis, a second machine delivers nothing while the first one is busy',
     file: 'src/ledger-postgres/delivering/claiming-sql.ts',
-    text: ' AND ($3::text IS NULL OR holder = $3)',
-    instead: ' AND ($3::text IS NULL OR true)',
+    text: ' AND y.holder = $2) AS own',
+    instead: ' AND (y.holder = $2 OR true)) AS own',
+    tests: severalMachines,
+  },
+  {
+    name: 'a process that knows the health of a sink counts only its own attempts, too',
+    without: 'without Redis, a machine that has claimed before delivers nothing while another one is busy',
+    file: 'src/ledger-postgres/delivering/claiming-sql.ts',
+    text: '($8::text IS NULL OR y.holder = $8)',
+    instead: '($8::text IS NULL OR true)',
     tests: severalMachines,
   },
 ];

@@ -46,6 +46,15 @@ it('each process that attempts what it claims has the whole window of a sink', a
   expect((await other.on.claim('crm', { window: 3, ...beginning })).refs).toEqual([]);
 });
 
+it('a process that has claimed before, and knows the health of the sink, has the whole window too', async () => {
+  const { one, other } = await twoProcesses('crm');
+  expect((await other.on.claim('crm', { window: 3, ...beginning })).refs).toEqual([]);
+  await one.on.list(ids(1, 10));
+  expect((await one.on.claim('crm', { window: 3, ...beginning })).refs).toHaveLength(3);
+  expect((await other.on.claim('crm', { window: 3, ...beginning })).refs).toHaveLength(3);
+  expect((await other.on.claim('crm', { window: 3, ...beginning })).refs).toEqual([]);
+});
+
 it('processes that claim for a queue share the window of a sink', async () => {
   const { one, other } = await twoProcesses('crm');
   await one.on.list(ids(1, 10));
