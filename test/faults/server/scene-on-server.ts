@@ -79,8 +79,14 @@ export async function expectReported(daemon: Daemon, code: string, reason: RegEx
   expect(daemon.stderr).not.toContain('let-me-in');
 }
 
-/** Expects that leadsync brings every lead to every sink, and that the tables of the ledger agree. */
+/**
+ * Expects that leadsync brings every lead to every sink, and that the tables of the ledger agree. Waits until the ledger has every outcome: leadsync tries
+ * for some seconds to record those of the trouble, and a stop meanwhile is another fault.
+ */
 export async function expectAllKept(scene: SceneOnServer, daemon: Daemon, allowed: Allowed): Promise<void> {
+  const pending = "SELECT 1 FROM deliveries WHERE state = 'pending' LIMIT 1";
+  const isSettled = async () => (await scene.complete()) && (await scene.sql(pending)).length === 0;
+  await until('the ledger has every outcome', isSettled, 90_000);
   await expectKept(scene, daemon, allowed);
   expect(await scene.sql(CONTRADICTIONS)).toEqual([]);
 }
