@@ -38,7 +38,7 @@ export const serverLedgerPolls: Work = {
     return {
       title: `Poll of ${leads.toLocaleString('en')} known leads and ${NEW} new ones with a ledger in PostgreSQL`,
       figures: [
-        figureOf('wall time', 'ms', results, ({ ms }) => ms, [atMost(1.3, 'ledger in SQLite')]),
+        figureOf('wall time', 'ms', results, ({ ms }) => ms, [atMost(1.2, 'ledger in SQLite')]),
         figureOf('CPU time of leadsync', 'ms', results, ({ cpuMs }) => cpuMs),
         figureOf('CPU time of PostgreSQL', 'ms', server, ({ serverCpuMs }) => serverCpuMs),
         figureOf('peak memory of leadsync', 'MB', results, ({ peakMb }) => peakMb),

@@ -35,7 +35,7 @@ export const serverLedgerRecording: Work = {
       title: `First sync of ${leads.toLocaleString('en')} leads into a ledger in PostgreSQL`,
       figures: [
         figureOf('rate', 'leads/s', results, ({ leadsPerSecond }) => leadsPerSecond, [
-          atLeast(0.6, 'ledger in SQLite'),
+          atLeast(0.5, 'ledger in SQLite'),
         ]),
         figureOf('CPU time of leadsync', 's', results, ({ cpuMs }) => cpuMs / 1000),
         figureOf('CPU time of PostgreSQL', 's', server, ({ serverCpuMs }) => serverCpuMs / 1000),
