@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool, PoolClient } from 'pg';
+import type { PoolClient } from 'pg';
 import { isOfServer } from '../../postgres/server-error.ts';
 import { type Answer, type Asked, fly } from './flight.ts';
 import { toLedgerFailure } from './ledger-failure.ts';
+import type { LedgerPool } from './ledger-pool.ts';
 import { statement } from './statement.ts';
 
 /** Time between two questions about a commit that could not be answered, in ms. */
@@ -58,10 +59,10 @@ interface Sent {
 export class Commits {
   readonly #where: string;
   /** A connection of its own, so that a question never waits for the transactions that are failing. */
-  readonly #asking: Pool;
+  readonly #asking: LedgerPool;
   readonly #rows = new WeakMap<PoolClient, Row>();
 
-  constructor(where: string, asking: Pool) {
+  constructor(where: string, asking: LedgerPool) {
     this.#where = where;
     this.#asking = asking;
   }

@@ -47,7 +47,7 @@ const MEANINGS: Readonly<Record<string, readonly [LedgerError['code'], what: str
   '53300': [
     'busy',
     'cannot be used, because the server accepts no more connections',
-    'Raise max_connections on the server.',
+    'Raise max_connections on the server, or the connection limit of the database or role.',
   ],
   '55P03': [
     'busy',

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ClientBase, Pool, PoolClient } from 'pg';
+import type { ClientBase, PoolClient } from 'pg';
 import type { Clock } from '../../platform/time/clock.ts';
 import { quoted } from '../../postgres/identifier.ts';
-import { openPool } from '../../postgres/open-pool.ts';
+import { LedgerPool } from './ledger-pool.ts';
 
 /** Minimum time between two notices of this process, in ms. NOTIFY takes a lock that all databases of the server share. */
 const BETWEEN_NOTICES_MS = 20;
@@ -27,7 +27,7 @@ interface NoticePlace {
  */
 export class Notices {
   readonly #own = randomUUID();
-  readonly #pool: Pool;
+  readonly #pool: LedgerPool;
   readonly #clock: Clock;
   readonly #channel: string;
   readonly #send: NoticePlace['send'];
@@ -40,7 +40,7 @@ export class Notices {
   #again = false;
   readonly #closed = new AbortController();
 
-  private constructor(pool: Pool, clock: Clock, { channel, send }: NoticePlace) {
+  private constructor(pool: LedgerPool, clock: Clock, { channel, send }: NoticePlace) {
     this.#pool = pool;
     this.#clock = clock;
     this.#channel = channel;
@@ -50,7 +50,13 @@ export class Notices {
   /** Connects and listens. */
   static async open(place: NoticePlace, clock: Clock): Promise<Notices> {
     const { url: address, applicationName, prepare } = place;
-    const pool = await openPool({ address, connections: 1, connectMs: CONNECT_MS, applicationName, prepare });
+    const pool = await LedgerPool.open({
+      address,
+      connections: 1,
+      connectMs: CONNECT_MS,
+      applicationName,
+      prepare,
+    });
     const notices = new Notices(pool, clock, place);
     try {
       await notices.#listening();

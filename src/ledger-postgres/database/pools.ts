@@ -1,5 +1,4 @@
-import type { Pool } from 'pg';
-import { openPool } from '../../postgres/open-pool.ts';
+import { LedgerPool } from './ledger-pool.ts';
 import type { Sessions } from './sessions.ts';
 import { ASKING, type Settings, settingsFor, WRITING } from './settings.ts';
 
@@ -15,13 +14,13 @@ export interface ConnectionPlace {
 
 /** The connections of a ledger, in a pool for each purpose. */
 export interface Pools {
-  readonly writers: Pool;
-  readonly readers: Pool;
-  readonly askers: Pool;
+  readonly writers: LedgerPool;
+  readonly readers: LedgerPool;
+  readonly askers: LedgerPool;
   /** Shows that this process is alive. */
-  readonly beats: Pool;
+  readonly beats: LedgerPool;
   /** Asks what became of lost transactions. */
-  readonly lost: Pool;
+  readonly lost: LedgerPool;
 }
 
 /** Maximum number of connections that look up what polls and deliveries need, and of those for questions, which may take long. */
@@ -33,7 +32,7 @@ const CONNECT_MS = 10_000;
 export async function openPools(place: ConnectionPlace, sessions: Sessions): Promise<Pools> {
   const { url: address, schema, connections, applicationName } = place;
   const open = (settings: Settings, most: number) =>
-    openPool({
+    LedgerPool.open({
       address,
       connectMs: CONNECT_MS,
       applicationName,

@@ -1,4 +1,4 @@
-import type { ClientBase, Pool, PoolClient } from 'pg';
+import type { ClientBase, PoolClient } from 'pg';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
 import { quoted } from '../../postgres/identifier.ts';
@@ -9,6 +9,7 @@ import { COMMIT, Commits } from './commits.ts';
 import { type Asked, fly } from './flight.ts';
 import { requireKnown } from './known-shape.ts';
 import { endsConnection, isReadOnly, toLedgerFailure } from './ledger-failure.ts';
+import type { LedgerPool } from './ledger-pool.ts';
 import { type ConnectionPlace, openPools, type Pools } from './pools.ts';
 import { Sessions } from './sessions.ts';
 import { WITHOUT_TIMEOUTS } from './settings.ts';
@@ -39,10 +40,10 @@ interface Found<T> {
 export class PostgresAccess {
   /** Name for messages, with the host and without a password. */
   readonly where: string;
-  readonly #writers: Pool;
-  readonly #readers: Pool;
-  readonly #askers: Pool;
-  readonly #beats: Pool;
+  readonly #writers: LedgerPool;
+  readonly #readers: LedgerPool;
+  readonly #askers: LedgerPool;
+  readonly #beats: LedgerPool;
   readonly #before: BeforeStatement | undefined;
   readonly #onRetry: (code: string) => void;
   readonly #commits: Commits;
@@ -246,7 +247,7 @@ export class PostgresAccess {
     }
   }
 
-  #poolOf(mode: Mode): Pool {
+  #poolOf(mode: Mode): LedgerPool {
     if (mode === 'asks') return this.#askers;
     if (mode === 'beats') return this.#beats;
     return mode === 'reads' ? this.#readers : this.#writers;

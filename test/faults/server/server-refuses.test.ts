@@ -71,9 +71,12 @@ test('65. when the server accepts no more connections, leadsync says so and cont
 
 test('65. with a limit of fewer connections than it would use, leadsync brings every lead to every sink', async () => {
   const { scene, administer } = await asUser(200);
-  // The lock, the pages and the notices each have a connection of their own.
-  await administer('ALTER ROLE $USER CONNECTION LIMIT 10');
+  // The lock and the notices keep a connection each.
+  await administer('ALTER ROLE $USER CONNECTION LIMIT 5');
   const daemon = await scene.start();
+  await until('the leads are everywhere', () => scene.complete(), 60_000);
+  expect(daemon.stderr).not.toContain('53300');
+  await administer('ALTER ROLE $USER CONNECTION LIMIT -1'); // for the commands that look at the ledger
   await expectAllKept(scene, daemon, { repeats: false });
 });
 
