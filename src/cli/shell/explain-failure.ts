@@ -1,6 +1,6 @@
 import { AdminAddressError } from '../../admin/address-error.ts';
 import { ConfigError, formatFault } from '../../config/contract/config-error.ts';
-import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import { LedgerError, type LedgerErrorCode } from '../../ledger/contract/ledger-error.ts';
 import {
   InstallationUnknown,
   NewLedgerRefused,
@@ -30,13 +30,15 @@ function unexpectedMessage(error: unknown): string {
   return [lines.join(' '), ...places].join('\n');
 }
 
+/** The server of the ledger cannot be reached, or is not the one that leadsync can work with. */
+const NO_SERVER: ReadonlySet<LedgerErrorCode> = new Set(['away', 'standby']);
 const UNREACHABLE: ReadonlySet<SourceErrorCode> = new Set(['unreachable', 'rate-limited', 'server']);
 
 function exitCodeOf(error: unknown): number | undefined {
   if (error instanceof CommandFailure) return error.exitCode;
   if (error instanceof DataDirInUse) return ExitCode.inUse;
   if (error instanceof LedgerError && error.code === 'held') return ExitCode.inUse;
-  if (error instanceof LedgerError && error.code === 'away') return ExitCode.unreachable;
+  if (error instanceof LedgerError && NO_SERVER.has(error.code)) return ExitCode.unreachable;
   if (error instanceof NewLedgerRefused || error instanceof NoLedgerFile) return ExitCode.configuration;
   if (error instanceof InstallationUnknown) return ExitCode.unreachable;
   if (error instanceof StoppedBeforeStart) return ExitCode.notDone;
