@@ -11,7 +11,10 @@ export class SharedSlots {
 
   add(pool: Pool): void {
     this.#used.set(pool, 0);
-    const count = (change: number) => this.#used.set(pool, (this.#used.get(pool) ?? 0) + change);
+    const count = (change: number) => {
+      const used = this.#used.get(pool);
+      if (used !== undefined) this.#used.set(pool, used + change);
+    };
     pool.on('acquire', () => count(1));
     pool.on('release', () => {
       count(-1);
