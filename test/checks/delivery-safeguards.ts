@@ -414,7 +414,7 @@ export const deliverySafeguards: readonly Safeguard[] = [
   {
     name: 'a rate counts the batches of the last period',
     without: 'a backfill sends more requests than its destination allows, and is refused',
-    file: 'src/daemon/joints/batch-rate.ts',
+    file: 'src/daemon/joints/batch-throttle.ts',
     text: 'return this.#rate.batches - this.#claimedAt.length;',
     instead: 'return this.#rate.batches;',
     tests: ['test/daemon/joints/dispatching.test.ts'],

@@ -6,7 +6,7 @@ import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Emit } from '../../telemetry/events.ts';
-import type { Pace } from './batch-rate.ts';
+import type { BatchThrottle } from './batch-throttle.ts';
 import type { Wake } from './wake.ts';
 
 /** What `dispatch` needs for one sink. All sinks share the ledger and the carrier; each sink has its own wake. */
@@ -18,7 +18,7 @@ export interface DispatchParts {
   /** Notified when a delivery may be due, or when there may be room for another batch in flight. */
   readonly wake: Wake;
   /** Limits how fast batches are claimed; absent: as fast as they can be delivered. */
-  readonly pace?: Pace | undefined;
+  readonly throttle?: BatchThrottle | undefined;
   /** Whether other processes can see that this one is alive, so that it may claim. Absent: it always may. */
   readonly isAlive?: (() => boolean) | undefined;
 }
@@ -39,7 +39,7 @@ export async function dispatch(
   parts: DispatchParts,
   signal: AbortSignal,
 ): Promise<void> {
-  const { ledger, carrier, clock, emit, wake, pace, isAlive = () => true } = parts;
+  const { ledger, carrier, clock, emit, wake, throttle, isAlive = () => true } = parts;
   let health: SinkHealth | undefined;
   let reofferAtMs = clock.monotonicMs(); // immediately: the previous process may have ended before its offer arrived
   while (!signal.aborted) {
@@ -48,10 +48,10 @@ export async function dispatch(
       // While the carrier is unavailable, claim nothing, because batches would only wait under a lease.
       if (carrier.unready() === undefined && isAlive()) {
         const activeLeases = { leases: carrier.attempting(), leaseMs: LEASE_EXTENSION_MS };
-        // Claims even if the pace allows no batch, because the claim also extends leases and returns the health of the sink.
+        // Claims even if the throttle allows no batch, because the claim also extends leases and returns the health of the sink.
         const startMs = clock.monotonicMs();
-        const claimed = await ledger.claim({ sink, ...requestNow(), most: pace?.room(), activeLeases });
-        pace?.add(claimed.refs.length);
+        const claimed = await ledger.claim({ sink, ...requestNow(), most: throttle?.room(), activeLeases });
+        throttle?.add(claimed.refs.length);
         if (claimed.nextInMs !== undefined) nextMs = startMs + claimed.nextInMs;
         reportChanges(sink, health, claimed.health, emit);
         health = claimed.health;
@@ -73,7 +73,10 @@ export async function dispatch(
         nextMs = clock.monotonicMs() + AFTER_LEDGER_FAILURE_MS;
       }
     }
-    await wake.sleep(Math.min(nextMs, pace?.nextAtMs() ?? nextMs, clock.monotonicMs() + REOFFER_MS), signal);
+    await wake.sleep(
+      Math.min(nextMs, throttle?.nextAtMs() ?? nextMs, clock.monotonicMs() + REOFFER_MS),
+      signal,
+    );
   }
 }
 

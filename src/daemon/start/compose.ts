@@ -33,7 +33,7 @@ import type { LogStream } from '../../telemetry/logger.ts';
 import { openTracing } from '../../telemetry/open-tracing.ts';
 import { createTelemetry, type Telemetry, type TelemetryOptions } from '../../telemetry/telemetry.ts';
 import type { TracingParts } from '../../telemetry/tracing.ts';
-import { Paces } from '../joints/batch-rate.ts';
+import { BatchThrottles } from '../joints/batch-throttle.ts';
 import { deliverBatch } from '../joints/deliver.ts';
 import { type Duties, everyDuty } from '../joints/duties.ts';
 import { openCarrier } from '../joints/open-carrier.ts';
@@ -104,7 +104,7 @@ export interface Parts {
   /** The change of the free disk space, for the problem `disk_low`. */
   readonly diskTrend: DiskTrend;
   readonly wakes: Wakes;
-  readonly paces: Paces;
+  readonly throttles: BatchThrottles;
   readonly clock: Clock;
   readonly random: Random;
   /** Rewrites each `leadsync …` command in the text into the form that works in this installation. */
@@ -130,7 +130,7 @@ export async function compose(
   const clock = options.clock ?? systemClock;
   const random = options.random ?? Math.random;
   const wakes = new Wakes(clock);
-  const paces = new Paces(clock);
+  const throttles = new BatchThrottles(clock);
   const delivers = role.kind !== 'run' || role.deliver;
   const polls = role.kind !== 'worker';
   const current = { config };
@@ -218,7 +218,7 @@ export async function compose(
     pollFailures,
     diskTrend: new DiskTrend(),
     wakes,
-    paces,
+    throttles,
     clock,
     random,
     rewriteCommands: (text) => rewriteCommands(text, options.env ?? {}),

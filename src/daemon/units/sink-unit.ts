@@ -58,11 +58,11 @@ export class SinkUnit {
   #startDispatch(config: Config, sink: SinkConfig, open: OpenSink): Promise<void> {
     const { name, batch, rate } = sink;
     const { role, wakes, openSinks, shared } = this.#parts;
-    const pace = this.#parts.paces.of(name, rate);
+    const throttle = this.#parts.throttles.of(name, rate);
     const parts = {
       ...this.#jointParts(),
       wake: wakes.open(name),
-      pace,
+      throttle,
       isAlive: shared && (() => shared.duties.life.isAlive()),
     };
     const waitMs = role.kind === 'sync' ? 0 : batch.waitMs;

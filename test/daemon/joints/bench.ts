@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
-import { Pace, type Rate } from '../../../src/daemon/joints/batch-rate.ts';
+import { BatchThrottle, type Rate } from '../../../src/daemon/joints/batch-throttle.ts';
 import { deliverBatch } from '../../../src/daemon/joints/deliver.ts';
 import { dispatch } from '../../../src/daemon/joints/dispatch.ts';
 import type { SignsOfLife } from '../../../src/daemon/joints/signs-of-life.ts';
@@ -111,7 +111,7 @@ export class Bench {
             clock,
             emit: this.reported.emit,
             wake: this.wake,
-            pace: options.rate && new Pace(options.rate, clock),
+            throttle: options.rate && new BatchThrottle(options.rate, clock),
             isAlive: options.life && (() => options.life?.isAlive() === true),
           },
           this.#stop.signal,

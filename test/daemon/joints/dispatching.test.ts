@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { Paces } from '../../../src/daemon/joints/batch-rate.ts';
+import { BatchThrottles } from '../../../src/daemon/joints/batch-throttle.ts';
 import { CarrierUnavailable } from '../../../src/delivery/carrier.ts';
 import { HeldClock } from '../../support/time/held-clock.ts';
 import { Bench, MINUTE, SECOND } from './bench.ts';
@@ -136,12 +136,12 @@ it('a rate does not delay a new lead after a quiet time, and causes no additiona
 
 it('a sink that a reload opens again keeps the batches that count towards its rate, even if the rate changes', async () => {
   const clock = new HeldClock();
-  const paces = new Paces(clock);
-  paces.of('crm', { batches: 3, perMs: MINUTE })?.add(2);
-  expect(paces.of('crm', { batches: 3, perMs: MINUTE })?.room()).toBe(1);
-  expect(paces.of('crm', { batches: 2, perMs: MINUTE })?.nextAtMs()).toBeDefined();
-  expect(paces.of('other', { batches: 2, perMs: MINUTE })?.room()).toBe(2);
-  expect(paces.of('crm', undefined)).toBeUndefined();
+  const throttles = new BatchThrottles(clock);
+  throttles.of('crm', { batches: 3, perMs: MINUTE })?.add(2);
+  expect(throttles.of('crm', { batches: 3, perMs: MINUTE })?.room()).toBe(1);
+  expect(throttles.of('crm', { batches: 2, perMs: MINUTE })?.nextAtMs()).toBeDefined();
+  expect(throttles.of('other', { batches: 2, perMs: MINUTE })?.room()).toBe(2);
+  expect(throttles.of('crm', undefined)).toBeUndefined();
 });
 
 it('the probes of a held sink count towards the rate, and a pause is reported while the rate allows no batch', async () => {

@@ -7,7 +7,7 @@ export interface Rate {
 }
 
 /** Counts the batches of one sink against its rate. Starts at zero, without the batches of an earlier process. */
-export class Pace {
+export class BatchThrottle {
   #rate: Rate;
   readonly #clock: Clock;
   /** When the last batches were claimed, in ms of the monotonic clock, oldest first. */
@@ -44,21 +44,21 @@ export class Pace {
   }
 }
 
-/** The paces of all sinks. They outlive a reload, because opening a sink again does not undo what it has sent. */
-export class Paces {
+/** The throttles of all sinks. They outlive a reload, because opening a sink again does not undo what it has sent. */
+export class BatchThrottles {
   readonly #clock: Clock;
-  readonly #paces = new Map<string, Pace>();
+  readonly #throttles = new Map<string, BatchThrottle>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Returns the pace of a sink; undefined if it has no rate. */
-  of(sink: string, rate: Rate | undefined): Pace | undefined {
+  /** Returns the throttle of a sink; undefined if it has no rate. */
+  of(sink: string, rate: Rate | undefined): BatchThrottle | undefined {
     if (!rate) return undefined;
-    const pace = this.#paces.get(sink) ?? new Pace(rate, this.#clock);
-    pace.rate = rate;
-    this.#paces.set(sink, pace);
-    return pace;
+    const throttle = this.#throttles.get(sink) ?? new BatchThrottle(rate, this.#clock);
+    throttle.rate = rate;
+    this.#throttles.set(sink, throttle);
+    return throttle;
   }
 }
