@@ -30,16 +30,5 @@ export const LogLine = z.object({
 /** The fields of a line, in order. */
 export const LOG_COLUMNS = LogLine.keyof().options;
 
-/** Whether a line matches every field of a filter. */
-export function isLogged(line: LogLine, { level = 'trace', event, source, sink, text }: LogFilter): boolean {
-  return (
-    LEVELS.indexOf(line.level) >= LEVELS.indexOf(level) &&
-    (event === undefined || line.event === event) &&
-    (source === undefined || line.source === source) &&
-    (sink === undefined || line.sink === sink) &&
-    (text === undefined || line.message.toLowerCase().includes(text.toLowerCase()))
-  );
-}
-
 export type LogFilter = z.infer<typeof LogFilter>;
 export type LogLine = z.infer<typeof LogLine>;

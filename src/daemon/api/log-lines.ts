@@ -1,4 +1,4 @@
-import { isLogged, type LogFilter, type LogLine } from '../../admin/contract/log.ts';
+import { type LogFilter, LogLine } from '../../admin/contract/log.ts';
 import { may } from '../../admin/contract/rights.ts';
 import type { Logger } from '../../telemetry/logger.ts';
 
@@ -20,4 +20,17 @@ export function logLines(recent: ReturnType<Logger['recent']>, filter: LogFilter
       sink,
     }))
     .filter((line) => isLogged(line, filter));
+}
+
+const LEVELS = LogLine.shape.level.options;
+
+/** Whether a line matches every field of a filter. */
+export function isLogged(line: LogLine, { level = 'trace', event, source, sink, text }: LogFilter): boolean {
+  return (
+    LEVELS.indexOf(line.level) >= LEVELS.indexOf(level) &&
+    (event === undefined || line.event === event) &&
+    (source === undefined || line.source === source) &&
+    (sink === undefined || line.sink === sink) &&
+    (text === undefined || line.message.toLowerCase().includes(text.toLowerCase()))
+  );
 }

@@ -1,4 +1,5 @@
-import type { FeedCursor, FeedPage } from '../../ledger/contract/feed-entries.ts';
+import type { Outcome } from '../../leads/outcome.ts';
+import type { FeedCursor, FeedPage, RecentAttempt } from '../../ledger/contract/feed-entries.ts';
 import type { PollRow } from '../../ledger/contract/status-rows.ts';
 import {
   type FeedAttempt,
@@ -7,7 +8,7 @@ import {
   feedEntries,
   MAX_FEED_ROWS,
 } from '../../ledger/rules/queries/change-feed.ts';
-import { DELIVERY_ID } from '../database/delivery-sql.ts';
+import { DELIVERY_ID, IS_NEW_LEAD } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { historyOf, requireHistoryOf } from './feed-history.ts';
@@ -46,6 +47,16 @@ export async function feed(tx: Transaction, cursor: FeedCursor, withData: boolea
     },
     more: [leads, rejections, attempts, ...pollsBySource].some(({ length }) => length === MAX_FEED_ROWS),
   };
+}
+
+/** Returns the last attempts, newest first. */
+export async function recentAttempts(tx: Transaction, limit: number): Promise<RecentAttempt[]> {
+  return (await tx.rows(RECENT, [limit])).map(({ sink, at, outcome, speed_ms }) => ({
+    sink,
+    at: new Date(at),
+    outcome,
+    speedMs: speed_ms ?? undefined,
+  }));
 }
 
 type AttemptCursor = Pick<FeedCursor, 'attempt' | 'seen' | 'reading'>;
@@ -114,4 +125,12 @@ const ATTEMPTS = statement<FeedAttempt>(
    FROM (SELECT attempt_no FROM unseen WHERE attempt_no > $3 ORDER BY attempt_no LIMIT $4) n JOIN _attempts a ON a.attempt_no = n.attempt_no
    JOIN _deliveries d ON d.delivery_no = a.delivery_no JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no
    ORDER BY a.attempt_no`,
+);
+const RECENT = statement<{ sink: string; at: number; outcome: Outcome['kind']; speed_ms: number | null }>(
+  'recent-attempts',
+  `SELECT s.sink, coalesce(a.last_at, a.started_at) + a.duration_ms AS at, a.outcome,
+   CASE WHEN a.outcome = 'delivered' AND ${IS_NEW_LEAD} THEN d.settled_at - v.first_seen_at END AS speed_ms
+   FROM (SELECT * FROM _attempts ORDER BY attempt_no DESC LIMIT $1) a JOIN _deliveries d ON d.delivery_no = a.delivery_no
+   JOIN _versions v ON v.version_no = d.version_no JOIN _sinks s ON s.sink_no = d.sink_no LEFT JOIN _sources o ON o.source = v.source
+   ORDER BY a.attempt_no DESC`,
 );

@@ -15,7 +15,7 @@ import type {
   LeadSearch,
   PersonSearch,
 } from '../../../src/admin/contract/leads.ts';
-import { isLogged, type LogFilter, type LogLine } from '../../../src/admin/contract/log.ts';
+import type { LogFilter, LogLine } from '../../../src/admin/contract/log.ts';
 import type {
   ExportPreview,
   ExpressionRequest,
@@ -39,6 +39,7 @@ import type {
 } from '../../../src/admin/contract/rejected.ts';
 import type { Period, SinkDetail, SinkRow } from '../../../src/admin/contract/sinks.ts';
 import type { Count } from '../../../src/admin/contract/values.ts';
+import { isLogged } from '../../../src/daemon/api/log-lines.ts';
 import { aSinkDetail } from '../a-sink-detail.ts';
 
 /** A leadsync whose state a test holds in its hands: every list may be changed, and every action is kept. */
