@@ -80,7 +80,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   catalog: {
     imports: [],
-    doors: ['documented.ts', 'extraction.ts', 'mirrored.ts', 'query.ts', 'relation.ts'],
+    doors: ['catalog.ts', 'extraction.ts', 'mirrored-tables.ts', 'query.ts', 'relation.ts'],
     because: 'catalog/ describes what people query; it must not know where that is kept.',
   },
   ledger: {

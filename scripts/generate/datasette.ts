@@ -1,4 +1,4 @@
-import { queries, relations } from '../../src/catalog/documented.ts';
+import { queries, relations } from '../../src/catalog/catalog.ts';
 import { type Parameter, pastedValue, type Query } from '../../src/catalog/query.ts';
 import { commentOf, type Relation } from '../../src/catalog/relation.ts';
 

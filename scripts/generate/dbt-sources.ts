@@ -1,4 +1,4 @@
-import { openToAnalysts, relations } from '../../src/catalog/documented.ts';
+import { openToAnalysts, relations } from '../../src/catalog/catalog.ts';
 import { type Column, commentOf, type Relation } from '../../src/catalog/relation.ts';
 
 /** When a source counts as late. A failed poll says nothing about the age of the leads. */

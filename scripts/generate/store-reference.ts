@@ -1,4 +1,4 @@
-import { isOpenToAnalysts, queries, relations } from '../../src/catalog/documented.ts';
+import { isOpenToAnalysts, queries, relations } from '../../src/catalog/catalog.ts';
 import { type Engine, type Parameter, pastedValue, type Query } from '../../src/catalog/query.ts';
 import type { Column, ColumnType, Relation } from '../../src/catalog/relation.ts';
 

@@ -2,7 +2,7 @@ import { ledgerPlaceOf } from '../operations/opening/configured-ledger.ts';
 import { exportOnce } from '../operations/scheduled-exports.ts';
 import { listenForStop } from '../platform/process/stop-signals.ts';
 import { printable } from '../platform/text/printable.ts';
-import { requireName } from './arguments/names.ts';
+import { requireName } from './arguments/require-name.ts';
 import { CommandFailure } from './shell/command-failure.ts';
 import { configOf, type GlobalOptions, type Surroundings, withExportStates } from './shell/context.ts';
 import { ExitCode } from './shell/exit-code.ts';

@@ -15,7 +15,7 @@ import { compose, type DaemonOptions, enabledSinks, type Parts } from './start/c
 import { Reloader, type ReloadResult, type ReloadTrigger } from './units/reloader.ts';
 import { RunningUnits } from './units/running-units.ts';
 import type { SourceUnit } from './units/source-unit.ts';
-import { computeClientKeys, computeMissingClientKeys } from './upkeep/key-clients.ts';
+import { computeClientKeys, computeMissingClientKeys } from './upkeep/compute-client-keys.ts';
 import { inspectLedger, recordProgress, tidyLedger } from './upkeep/maintain-ledger-file.ts';
 import { releaseMemory } from './upkeep/release-memory.ts';
 import { retain } from './upkeep/retain.ts';

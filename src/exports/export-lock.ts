@@ -1,6 +1,6 @@
 import { join } from 'node:path';
+import { acquireLock, isLocked } from '../platform/files/file-lock.ts';
 import { makeFolderSync } from '../platform/files/file-system.ts';
-import { acquireLock, isLocked } from '../platform/files/lock.ts';
 import { folderFailure } from './contract/export-failed.ts';
 
 /** Maximum wait for the lock, in ms. A process that only checks the lock holds it for less time than this. */

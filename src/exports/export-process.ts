@@ -1,6 +1,6 @@
 import { setPriority } from 'node:os';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
-import { LockHeld } from '../platform/files/lock.ts';
+import { LockHeld } from '../platform/files/file-lock.ts';
 import { ExportFailed } from './contract/export-failed.ts';
 import { openDestination } from './destinations/open-destination.ts';
 import { lockExport } from './export-lock.ts';

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { codeOf } from '../platform/failures/error-code.ts';
 import type { DocumentLock, DocumentStore } from '../platform/files/document-store.ts';
+import { LockHeld } from '../platform/files/file-lock.ts';
 import { KeptDocument } from '../platform/files/kept-document.ts';
-import { LockHeld } from '../platform/files/lock.ts';
 import { folderFailure } from './contract/export-failed.ts';
 import { isRunning, lockExport } from './export-lock.ts';
 

@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { relations } from '../catalog/documented.ts';
+import { relations } from '../catalog/catalog.ts';
 import type { TablesPlace } from '../ledger/contract/ledger-tables.ts';
 import { ledgersAt } from '../ledger/database/backup.ts';
 import { giveAllToParentOwner } from '../platform/files/folder-owner.ts';

@@ -1,7 +1,7 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../platform/failures/error-code.ts';
-import { LockHeld } from '../platform/files/lock.ts';
+import { LockHeld } from '../platform/files/file-lock.ts';
 import { lockExport } from './export-lock.ts';
 
 /** Pattern for the names of temporary export files in the data directory. The first group is the name of the export. */

@@ -2,7 +2,7 @@ import type { FormerName, HistoryRow, Overview, RenamedSink } from '../leads/mir
 
 /**
  * Copies the history of a ledger to a destination. Independent of deliveries: neither waits for the other. Each method uses only small
- * transactions and may throw SinkUnavailable. `table` is a name in catalog/mirrored.ts, `ledger` the id of a ledger.
+ * transactions and may throw SinkUnavailable. `table` is a name in catalog/mirrored-tables.ts, `ledger` the id of a ledger.
  */
 export interface Mirror {
   /** Time between two rounds, in ms. */

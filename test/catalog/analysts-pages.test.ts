@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { openToAnalysts, relations } from '../../src/catalog/documented.ts';
+import { openToAnalysts, relations } from '../../src/catalog/catalog.ts';
 import { asReader, withFreshLead } from './reading-store.ts';
 
 const page = (name: string) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8');

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { expect, it, onTestFinished } from 'vitest';
-import { relations } from '../../src/catalog/documented.ts';
+import { relations } from '../../src/catalog/catalog.ts';
 import { exportTables } from '../../src/exports/files/export-tables.ts';
 import { migrations } from '../../src/sinks/postgres/schema/migrations.ts';
 import { openPostgres, startDatabase } from '../sinks/postgres/database.ts';

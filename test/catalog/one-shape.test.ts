@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { storeReference } from '../../scripts/generate/store-reference.ts';
-import { queries, relations } from '../../src/catalog/documented.ts';
+import { queries, relations } from '../../src/catalog/catalog.ts';
 import { extractionOf } from '../../src/catalog/extraction.ts';
 import type { Query } from '../../src/catalog/query.ts';
 import type { Relation } from '../../src/catalog/relation.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { queries } from '../../src/catalog/documented.ts';
+import { queries } from '../../src/catalog/catalog.ts';
 import { pasted, type Query } from '../../src/catalog/query.ts';
 import { LedgerUnderTest } from '../ledger/ledger-under-test.ts';
 import { SqliteFile } from '../ledger/sqlite-store.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { queries } from '../../src/catalog/documented.ts';
+import { queries } from '../../src/catalog/catalog.ts';
 import type { Query } from '../../src/catalog/query.ts';
 import type { RetainedKind } from '../../src/leads/retention.ts';
 import { reconcile } from '../../src/operations/reconcile.ts';

@@ -94,10 +94,10 @@ export const operatingSafeguards: readonly Safeguard[] = [
   {
     name: 'lock files are readable by their owner alone',
     without: 'any user who can open a lock file can keep leadsync from starting',
-    file: 'src/platform/files/lock.ts',
+    file: 'src/platform/files/file-lock.ts',
     text: 'chmodSync(file, PRIVATE_MODE);',
     instead: 'void chmodSync;',
-    tests: ['test/platform/lock.test.ts'],
+    tests: ['test/platform/file-lock.test.ts'],
   },
   {
     name: 'leadsync warns about files and folders that are open to others',
@@ -201,7 +201,7 @@ export const operatingSafeguards: readonly Safeguard[] = [
     file: 'src/platform/files/private-file.ts',
     text: "openSync(path, 'wx', PRIVATE_MODE)",
     instead: "openSync(path, 'wx')",
-    tests: ['test/platform/lock.test.ts'],
+    tests: ['test/platform/file-lock.test.ts'],
   },
   {
     name: 'a sink cannot take the name of another sink',

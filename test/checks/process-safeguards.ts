@@ -37,10 +37,10 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'a lock that cannot be read does not count as free',
     without: 'a user who may not enter the data directory is told that another leadsync answers there',
-    file: 'src/platform/files/lock.ts',
+    file: 'src/platform/files/file-lock.ts',
     text: 'if (!statSync(file, { throwIfNoEntry: false })) return false;',
     instead: 'try { statSync(file); } catch { return false; }',
-    tests: ['test/platform/lock.test.ts'],
+    tests: ['test/platform/file-lock.test.ts'],
   },
   {
     name: 'a command trusts only the leadsync of its data directory',
@@ -133,7 +133,7 @@ export const processSafeguards: readonly Safeguard[] = [
   {
     name: 'one daemon runs in a data directory',
     without: 'two daemons poll and owe the same leads',
-    file: 'src/platform/files/lock.ts',
+    file: 'src/platform/files/file-lock.ts',
     text: "db.exec('BEGIN EXCLUSIVE');",
     instead: "db.exec('BEGIN');",
     tests: ['test/faults/ledger/ledger.test.ts', 'test/cli'],

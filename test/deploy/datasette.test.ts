@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { queries } from '../../src/catalog/documented.ts';
+import { queries } from '../../src/catalog/catalog.ts';
 import { filled, ledgerValue, VALUES, withoutAges } from '../catalog/eventful-store.ts';
 import { oddLeads } from '../catalog/odd-leads.ts';
 import { attemptDue, Install } from '../cli/an-install.ts';

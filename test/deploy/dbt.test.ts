@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { openToAnalysts, relations } from '../../src/catalog/documented.ts';
+import { openToAnalysts, relations } from '../../src/catalog/catalog.ts';
 import { withFreshLead } from '../catalog/reading-store.ts';
 import type { TwoStores } from '../catalog/two-stores.ts';
 import { uniqueName } from '../support/servers/services.ts';

@@ -6,7 +6,7 @@ import {
   DuckDBTimestampTZValue,
 } from '@duckdb/node-api';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { queries, relations } from '../../src/catalog/documented.ts';
+import { queries, relations } from '../../src/catalog/catalog.ts';
 import { exportTables } from '../../src/exports/files/export-tables.ts';
 import { eventful, filled, ledgerValue, sorted, VALUES, withoutAges } from '../catalog/eventful-store.ts';
 import { comparable, type Row } from '../catalog/two-stores.ts';

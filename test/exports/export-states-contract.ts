@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ExportState, ExportStates } from '../../src/exports/export-states.ts';
-import { LockHeld } from '../../src/platform/files/lock.ts';
+import { LockHeld } from '../../src/platform/files/file-lock.ts';
 
 const at = new Date('2026-11-20T10:00:00.000Z');
 

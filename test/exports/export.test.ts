@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
-import { relations } from '../../src/catalog/documented.ts';
+import { relations } from '../../src/catalog/catalog.ts';
 import type { Relation } from '../../src/catalog/relation.ts';
 import { type ExportRequest, exportTables } from '../../src/exports/files/export-tables.ts';
 import { exportedRows } from '../../src/exports/files/read-export.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { relations } from '../../src/catalog/documented.ts';
+import { relations } from '../../src/catalog/catalog.ts';
 import type { FileFormatName } from '../../src/exports/files/file-formats.ts';
 import { Chance } from '../simulation/chance.ts';
 import { Lake } from './lake.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { onTestFinished } from 'vitest';
-import { relations } from '../../src/catalog/documented.ts';
+import { relations } from '../../src/catalog/catalog.ts';
 import type { Relation } from '../../src/catalog/relation.ts';
 import { exportTables } from '../../src/exports/files/export-tables.ts';
 import type { FileFormatName } from '../../src/exports/files/file-formats.ts';

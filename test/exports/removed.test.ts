@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { relations } from '../../src/catalog/documented.ts';
+import { relations } from '../../src/catalog/catalog.ts';
 import { type ExportRequest, exportTables } from '../../src/exports/files/export-tables.ts';
 import { Install } from '../cli/an-install.ts';
 import { aListedLead } from '../support/scene/a-lead.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { relations } from '../../src/catalog/documented.ts';
+import { relations } from '../../src/catalog/catalog.ts';
 import type { Relation } from '../../src/catalog/relation.ts';
 import { openTables } from '../../src/exports/files/open-tables.ts';
 import type { LedgerTables } from '../../src/ledger/contract/ledger-tables.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { relations } from '../../src/catalog/documented.ts';
+import { relations } from '../../src/catalog/catalog.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../src/exports/contract/format-names.ts';
 import { exportTables } from '../../src/exports/files/export-tables.ts';
 import { openTables } from '../../src/exports/files/open-tables.ts';

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { isOpenToAnalysts, openToAnalysts, queries, relations } from '../../src/catalog/documented.ts';
+import { isOpenToAnalysts, openToAnalysts, queries, relations } from '../../src/catalog/catalog.ts';
 import { pasted } from '../../src/catalog/query.ts';
 import { LedgerUnderTest } from '../ledger/ledger-under-test.ts';
 import { requireDatabaseUrl, uniqueName } from '../support/servers/services.ts';

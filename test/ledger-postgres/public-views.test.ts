@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { queries, relations } from '../../src/catalog/documented.ts';
+import { queries, relations } from '../../src/catalog/catalog.ts';
 import {
   eventfulLedger,
   filled,

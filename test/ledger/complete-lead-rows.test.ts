@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { relations } from '../../src/catalog/documented.ts';
+import { relations } from '../../src/catalog/catalog.ts';
 import type { Relation } from '../../src/catalog/relation.ts';
 import type { ListedItem } from '../../src/leads/listed-lead.ts';
 import type { Cell } from '../../src/ledger/contract/ledger-tables.ts';

@@ -11,7 +11,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { relations } from '../../src/catalog/documented.ts';
+import { relations } from '../../src/catalog/catalog.ts';
 import { retainOnce } from '../../src/daemon/upkeep/retain.ts';
 import { browseIndexes } from '../../src/ledger/schema/page-index-migration.ts';
 import { openLedger } from '../../src/ledger/sqlite-ledger.ts';

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import pg from 'pg';
-import { queries } from '../../src/catalog/documented.ts';
+import { queries } from '../../src/catalog/catalog.ts';
 import { type Engine, pasted } from '../../src/catalog/query.ts';
 import { copyAll } from '../../src/daemon/joints/mirror-ledger.ts';
 import type { MirroredLedger } from '../../src/ledger/contract/mirrored-ledger.ts';

@@ -10,8 +10,8 @@ import {
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { acquireLock } from '../../src/platform/files/file-lock.ts';
 import { disk, type Files } from '../../src/platform/files/file-system.ts';
-import { acquireLock } from '../../src/platform/files/lock.ts';
 import { SourceError, type SourceErrorCode } from '../../src/source/contract/source.ts';
 import type { Stub, TokenFaultName } from '../stub/stub.ts';
 import { tempDir } from '../support/files/temp-dir.ts';

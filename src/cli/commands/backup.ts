@@ -11,7 +11,7 @@ import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { countOf, printBytes } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { targetOf } from '../arguments/backup-place.ts';
-import { requireName } from '../arguments/names.ts';
+import { requireName } from '../arguments/require-name.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf, readableConfigOf, type Surroundings, withExportStates } from '../shell/context.ts';

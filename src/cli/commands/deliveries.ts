@@ -22,7 +22,7 @@ import {
   readLimit,
   requireOrder,
 } from '../arguments/filter.ts';
-import { requireName, requireSink, sourceNames } from '../arguments/names.ts';
+import { requireName, requireSink, sourceNames } from '../arguments/require-name.ts';
 import { paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

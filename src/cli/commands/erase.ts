@@ -6,7 +6,7 @@ import {
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { countOf } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
-import { requireName, sourceNames } from '../arguments/names.ts';
+import { requireName, sourceNames } from '../arguments/require-name.ts';
 import { subjectOf } from '../arguments/subject.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

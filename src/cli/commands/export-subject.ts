@@ -1,5 +1,5 @@
 import { printJson } from '../../platform/text/printable.ts';
-import { requireName, sourceNames } from '../arguments/names.ts';
+import { requireName, sourceNames } from '../arguments/require-name.ts';
 import { subjectOf } from '../arguments/subject.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

@@ -1,6 +1,6 @@
 import { extname } from 'node:path';
 import { InvalidArgumentError, Option } from 'commander';
-import { relations } from '../../catalog/documented.ts';
+import { relations } from '../../catalog/catalog.ts';
 import { extractionOf } from '../../catalog/extraction.ts';
 import type { Relation } from '../../catalog/relation.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../exports/contract/format-names.ts';

@@ -3,7 +3,7 @@ import type { FoundLead, FoundLeads, PersonSearch } from '../../ledger/contract/
 import { countOf, printMomentAndAge } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { foundLeadJson } from '../../status/record-json.ts';
-import { requireName, sourceNames } from '../arguments/names.ts';
+import { requireName, sourceNames } from '../arguments/require-name.ts';
 import { firstLine } from '../arguments/subject.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

@@ -1,6 +1,6 @@
 import { countOf } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
-import { requireSink } from '../arguments/names.ts';
+import { requireSink } from '../arguments/require-name.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { type ConfirmOptions, confirmAction } from '../shell/confirm.ts';

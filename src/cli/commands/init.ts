@@ -8,7 +8,7 @@ import { askForConfig } from '../init/init-dialog.ts';
 import { defineCommand } from '../shell/command.ts';
 import type { Surroundings } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { alreadyThere, writeNewFile } from '../shell/new-file.ts';
+import { alreadyThere, writeNewFile } from '../shell/write-new-file.ts';
 
 const HINT = 'Name another file: `leadsync init other.yaml`.';
 

@@ -6,7 +6,7 @@ import { printMoment } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import type { LoggedIn, Login } from '../../source/auth/authorization-code-login.ts';
 import type { LogStream } from '../../telemetry/logger.ts';
-import { requireName } from '../arguments/names.ts';
+import { requireName } from '../arguments/require-name.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { configOf } from '../shell/context.ts';

@@ -1,5 +1,5 @@
 import { printable } from '../../platform/text/printable.ts';
-import { requireName, sourceNames } from '../arguments/names.ts';
+import { requireName, sourceNames } from '../arguments/require-name.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { ledgerConfigOf, withLedger } from '../shell/context.ts';

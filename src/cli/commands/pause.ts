@@ -1,6 +1,6 @@
 import { printMomentAndAge } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
-import { requireSink, sinkNotInLedger } from '../arguments/names.ts';
+import { requireSink, sinkNotInLedger } from '../arguments/require-name.ts';
 import { defineCommand } from '../shell/command.ts';
 import { commandFormatter, ledgerConfigOf, withLedger } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';

@@ -6,7 +6,7 @@ import { hostAndPort } from '../../platform/http/address.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { readPollError } from '../../status/poll-error.ts';
 import { lastPollJson } from '../../status/status-json.ts';
-import { requireName } from '../arguments/names.ts';
+import { requireName } from '../arguments/require-name.ts';
 import { askDaemon, type DaemonTarget, daemonTarget } from '../running/ask-daemon.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

@@ -7,7 +7,7 @@ import { notOwed, previewNote, preview as previewOf } from '../../operations/pre
 import { printable, printableLines, printJson } from '../../platform/text/printable.ts';
 import type { Preview } from '../../sinks/sink.ts';
 import { readLeadId } from '../arguments/filter.ts';
-import { requireName, requireSink, sourceNames } from '../arguments/names.ts';
+import { requireName, requireSink, sourceNames } from '../arguments/require-name.ts';
 import { unknownLead } from '../arguments/unknown-lead.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

@@ -1,6 +1,6 @@
 import { text as readAll } from 'node:stream/consumers';
 import { InvalidArgumentError, Option } from 'commander';
-import { queries, relations } from '../../catalog/documented.ts';
+import { queries, relations } from '../../catalog/catalog.ts';
 import type { Query } from '../../catalog/query.ts';
 import { ledgerPlaceOf } from '../../operations/opening/configured-ledger.ts';
 import { ledgerFile } from '../../operations/opening/open-ledger.ts';

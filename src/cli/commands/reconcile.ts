@@ -4,7 +4,7 @@ import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { countOf, printCount } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { SinkUnavailable } from '../../sinks/sink-unavailable.ts';
-import { requireSink, sinkNotInLedger } from '../arguments/names.ts';
+import { requireSink, sinkNotInLedger } from '../arguments/require-name.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { type ConfirmOptions, confirmAction } from '../shell/confirm.ts';

@@ -5,7 +5,7 @@ import type { RejectionState, StoredRejection } from '../../ledger/contract/page
 import { printMomentAndAge } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { readLimit } from '../arguments/filter.ts';
-import { requireName, sourceNames } from '../arguments/names.ts';
+import { requireName, sourceNames } from '../arguments/require-name.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { readableConfigOf, type Surroundings, widthOf, withLedger } from '../shell/context.ts';

@@ -16,7 +16,7 @@ import {
   requireOrder,
 } from '../arguments/filter.ts';
 import { readIds } from '../arguments/ids.ts';
-import { requireName, requireSink, sinkNotInLedger, sourceNames } from '../arguments/names.ts';
+import { requireName, requireSink, sinkNotInLedger, sourceNames } from '../arguments/require-name.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { type ConfirmOptions, confirmAction } from '../shell/confirm.ts';

@@ -3,7 +3,7 @@ import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printableLines, printJson } from '../../platform/text/printable.ts';
 import type { MissingPart } from '../../sinks/destination-parts.ts';
 import { SinkUnavailable } from '../../sinks/sink-unavailable.ts';
-import { requireSink } from '../arguments/names.ts';
+import { requireSink } from '../arguments/require-name.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { commandFormatter, configOf } from '../shell/context.ts';

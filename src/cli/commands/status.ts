@@ -7,7 +7,7 @@ import { findProblems } from '../../status/problems/find-problems.ts';
 import { activityRequest, type Period, periods, sinkDetail } from '../../status/sink-detail.ts';
 import { statusJson, verdictJson } from '../../status/status-json.ts';
 import { allSinks, viewSinks, viewSources } from '../../status/status-view.ts';
-import { requireSink } from '../arguments/names.ts';
+import { requireSink } from '../arguments/require-name.ts';
 import { askRunningDaemon } from '../running/running-daemon.ts';
 import { paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';

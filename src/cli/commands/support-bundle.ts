@@ -4,7 +4,7 @@ import { printBytes, printStamp } from '../../platform/text/human-readable.ts';
 import { printable } from '../../platform/text/printable.ts';
 import { defineCommand } from '../shell/command.ts';
 import { ExitCode } from '../shell/exit-code.ts';
-import { writeNewFile } from '../shell/new-file.ts';
+import { writeNewFile } from '../shell/write-new-file.ts';
 import { type SupportFile, supportFiles } from '../support-bundle/support-files.ts';
 
 interface Options {

@@ -2,7 +2,7 @@ import { type FollowEvent, followLedger } from '../../operations/follow-ledger.t
 import { openConfiguredLedger } from '../../operations/opening/configured-ledger.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printableLines } from '../../platform/text/printable.ts';
-import { requireName, requireSink, sourceNames } from '../arguments/names.ts';
+import { requireName, requireSink, sourceNames } from '../arguments/require-name.ts';
 import { paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';
 import { readableConfigOf, withLedger } from '../shell/context.ts';

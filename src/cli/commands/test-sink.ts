@@ -1,7 +1,7 @@
 import { testSink as test } from '../../operations/test-sink.ts';
 import { listenForStop } from '../../platform/process/stop-signals.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
-import { requireSink } from '../arguments/names.ts';
+import { requireSink } from '../arguments/require-name.ts';
 import { defineCommand } from '../shell/command.ts';
 import { configOf, withTypedCommands } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';

@@ -12,7 +12,7 @@ import { countOf } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { sinkTypes } from '../../sinks/registry.ts';
 import { readLeadId } from '../arguments/filter.ts';
-import { requireSink } from '../arguments/names.ts';
+import { requireSink } from '../arguments/require-name.ts';
 import { unknownLead } from '../arguments/unknown-lead.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';

@@ -4,7 +4,7 @@ import type { TraceEntry } from '../../ledger/contract/status-rows.ts';
 import { countOf, printSpan } from '../../platform/text/human-readable.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { readLeadId } from '../arguments/filter.ts';
-import { requireName, sourceNames } from '../arguments/names.ts';
+import { requireName, sourceNames } from '../arguments/require-name.ts';
 import { unknownLead } from '../arguments/unknown-lead.ts';
 import { type Paint, paintFor } from '../shell/colour.ts';
 import { defineCommand } from '../shell/command.ts';

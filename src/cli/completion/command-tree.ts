@@ -1,5 +1,5 @@
 import type { Argument, Command, Option } from 'commander';
-import { queries, relations } from '../../catalog/documented.ts';
+import { queries, relations } from '../../catalog/catalog.ts';
 import { helpOf } from '../shell/command.ts';
 
 /** What can complete a word. `names`: one of the listed names; `configured`: a name from the configuration file. */

@@ -1,4 +1,4 @@
-import { relations } from '../../catalog/documented.ts';
+import { relations } from '../../catalog/catalog.ts';
 import { didYouMean } from '../../platform/text/suggest.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
 import { ExitCode } from '../shell/exit-code.ts';

@@ -1,4 +1,4 @@
-import { leadContents, type Mirrored, mirrored } from '../../catalog/mirrored.ts';
+import { leadContents, type Mirrored, mirrored } from '../../catalog/mirrored-tables.ts';
 import { type HistoryRow, type Overview, rowsOf } from '../../leads/mirrored-history.ts';
 import type { MirroredLedger } from '../../ledger/contract/mirrored-ledger.ts';
 import { countOf } from '../../platform/text/human-readable.ts';

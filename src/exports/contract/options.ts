@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accessOptions, keyFault } from '../../bucket/bucket-options.ts';
-import { relations } from '../../catalog/documented.ts';
+import { relations } from '../../catalog/catalog.ts';
 import { builtOnce } from '../../platform/options/built-once.ts';
 import { duration } from '../../platform/options/option-types.ts';
 import { isTimezone } from '../../platform/time/timezone.ts';

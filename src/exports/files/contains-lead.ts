@@ -1,6 +1,6 @@
 import { lstat, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { relations } from '../../catalog/documented.ts';
+import { relations } from '../../catalog/catalog.ts';
 import { UnreadableFile } from '../../platform/files/read-regular-file.ts';
 import { exportedRows } from './read-export.ts';
 

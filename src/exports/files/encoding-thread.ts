@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { relations } from '../../catalog/documented.ts';
+import { relations } from '../../catalog/catalog.ts';
 import type { Relation } from '../../catalog/relation.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { LedgerTables, Rows, Stretch, TablesPlace } from '../../ledger/contract/ledger-tables.ts';

@@ -2,7 +2,7 @@ import { FORGOTTEN } from '../../ledger/rules/delivering/superseding.ts';
 import { findSink } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { someBatches } from '../delivering/some-batches.ts';
+import { someBatches } from '../delivering/lock-batches.ts';
 import { END_EMPTY, SKIP } from '../delivering/superseding.ts';
 
 /** Maximum number of deliveries in no batch that one transaction skips, and of those in batches, except that it skips whole batches. */

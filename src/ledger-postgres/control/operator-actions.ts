@@ -7,9 +7,9 @@ import { findSink, lockSink, type Sink, writeHealth } from '../database/sinks.ts
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { OVERTAKEN } from '../delivering/content-order-sql.ts';
+import { someBatches } from '../delivering/lock-batches.ts';
 import { lockDeliveries } from '../delivering/lock-deliveries.ts';
 import { recordHolds } from '../delivering/sink-activity.ts';
-import { someBatches } from '../delivering/some-batches.ts';
 
 /** Maximum number of deliveries that one transaction makes due before a probe, except that it takes whole batches. */
 const HURRY_CHUNK = 1_000;

@@ -27,7 +27,7 @@ const SAMPLE = 10;
 const ABANDONED_MS = 10_000;
 
 /** The current versions of the leads that some ids name, and the ids that belong to no lead or to a delivery of another sink. */
-interface FoundIds {
+interface LeadsToReplay {
   readonly versions: readonly number[];
   readonly unmatched: readonly string[];
 }
@@ -37,7 +37,7 @@ export async function findChosen(
   tx: Transaction,
   sink: string,
   choice: LeadChoice,
-): Promise<FoundIds | undefined> {
+): Promise<LeadsToReplay | undefined> {
   const { source, lead, ids = { leads: lead === undefined ? [] : [lead], deliveries: [] } } = choice;
   if (lead === undefined && choice.ids === undefined) return undefined;
   const [versions, unmatched] = [new Set<number>(), [] as string[]];

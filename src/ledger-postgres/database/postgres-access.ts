@@ -4,7 +4,7 @@ import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts'
 import { quoted } from '../../postgres/identifier.ts';
 import { hostOf } from '../../postgres/open-pool.ts';
 import { AGAIN, isOfServer } from '../../postgres/server-error.ts';
-import { begin, type Mode } from './beginning.ts';
+import { begin, type Mode } from './begin-transaction.ts';
 import { COMMIT, Commits } from './commits.ts';
 import { type Asked, fly } from './flight.ts';
 import { requireKnown } from './known-shape.ts';

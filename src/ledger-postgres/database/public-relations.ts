@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import { relations } from '../../catalog/documented.ts';
+import { relations } from '../../catalog/catalog.ts';
 import { commentOf } from '../../catalog/relation.ts';
 import { type Comment, staleComments } from '../../postgres/comments.ts';
 import { publicViews } from './views.ts';

@@ -3,7 +3,7 @@ import { KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { type RawSink, SINK_COLUMNS } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import { UNBLOCKED } from './content-order-sql.ts';
-import { inOrder } from './some-batches.ts';
+import { inOrder } from './lock-batches.ts';
 
 /** A batch whose lease has expired. */
 export interface BatchRow {

@@ -2,7 +2,7 @@ import type { Asked } from '../database/flight.ts';
 import { allSinks, lockSink, writeHealth } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { inOrder } from './some-batches.ts';
+import { inOrder } from './lock-batches.ts';
 
 /** Maximum number of deliveries moved in one transaction. */
 const MOVE_CHUNK = 2_000;

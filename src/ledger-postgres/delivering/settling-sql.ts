@@ -3,7 +3,7 @@ import type { DeliveryRow } from '../../ledger/rules/delivering/loaded-delivery.
 import { DELIVERY_ID, HAS_CONTENT, IS_NEW_LEAD, KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import { OVERTAKEN } from './content-order-sql.ts';
-import { inOrder } from './some-batches.ts';
+import { inOrder } from './lock-batches.ts';
 
 /** A batch that is locked. */
 export interface LockedBatch {

@@ -10,7 +10,7 @@ import type { Transaction } from '../database/transaction.ts';
 import { recordClock } from '../delivering/clock-setting.ts';
 import type { ServerClock } from '../delivering/server-clock.ts';
 import { endPoll } from './ending-polls.ts';
-import { Fence, requireDuty } from './fence.ts';
+import { Fence, requireDuty } from './poll-fence.ts';
 import { pollsSql } from './polls-sql.ts';
 import type { FencedPoll, Recording } from './recording.ts';
 import { recordingSql } from './recording-sql.ts';

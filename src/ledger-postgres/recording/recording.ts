@@ -10,8 +10,8 @@ import { allSinks } from '../database/sinks.ts';
 import { texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { oweCreated, oweRestored, oweUpdated } from '../delivering/owing.ts';
-import { Chunk, type Content, factsColumns } from './chunk.ts';
-import type { Fence } from './fence.ts';
+import { Chunk, type Content, factsColumns } from './listing-chunk.ts';
+import type { Fence } from './poll-fence.ts';
 import { type LeadRow, type RepeatedRow, recordingSql } from './recording-sql.ts';
 
 const {

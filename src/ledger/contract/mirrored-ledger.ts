@@ -4,7 +4,7 @@ import type { Ledger } from './ledger.ts';
 /** What a mirror copies from a ledger. */
 export interface LedgerHistory {
   /**
-   * Returns up to `limit` rows of a mirrored table (catalog/mirrored.ts) with numbers above `no`, in order. Returns fewer rows if they are
+   * Returns up to `limit` rows of a mirrored table (catalog/mirrored-tables.ts) with numbers above `no`, in order. Returns fewer rows if they are
    * large. An empty result means that the table has no more rows.
    */
   historyAfter(table: string, no: number, limit: number): Promise<HistoryText>;

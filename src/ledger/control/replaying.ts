@@ -37,7 +37,7 @@ interface Part {
  * The leads that were found for some ids, as the numbers of their current versions, and the ids that belong neither to a lead nor to a delivery to
  * the sink.
  */
-interface FoundIds {
+interface LeadsToReplay {
   readonly versions: readonly number[];
   readonly unmatched: readonly string[];
   /** The number of ids before the next part; undefined at the end. */
@@ -82,7 +82,7 @@ export class Replaying {
   }
 
   /** Finds the leads for the next ids of a choice, after the first `after` ids. Finds nothing if the choice has no ids. Only reads. */
-  find(name: string, choice: LeadChoice, after: number): FoundIds {
+  find(name: string, choice: LeadChoice, after: number): LeadsToReplay {
     const { source, lead, ids = { leads: lead === undefined ? [] : [lead], deliveries: [] } } = choice;
     const isMeant = (id: LeadId) => lead === undefined || id === lead;
     const part = [...ids.leads, ...ids.deliveries].slice(after, after + IDS_PER_STEP);

@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
-import { relations } from '../../catalog/documented.ts';
-import { leadContents, type Mirrored, mirrored, mirroredTable } from '../../catalog/mirrored.ts';
+import { relations } from '../../catalog/catalog.ts';
+import { leadContents, type Mirrored, mirrored, mirroredTable } from '../../catalog/mirrored-tables.ts';
 import type { Column, Relation } from '../../catalog/relation.ts';
 import type { HistoryText, Overview, RenamedSink, StoredValue } from '../../leads/mirrored-history.ts';
 

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { relations } from '../../catalog/documented.ts';
+import { relations } from '../../catalog/catalog.ts';
 import { commentOf } from '../../catalog/relation.ts';
 
 /** The comments on every public table, view and column, as rows of `_comments`. */

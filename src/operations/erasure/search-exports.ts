@@ -8,7 +8,7 @@ import { fileContainsAny } from '../../exports/files/contains-lead.ts';
 import { removeStagedOfOthers } from '../../exports/staged-files.ts';
 import type { Person } from '../../leads/person.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
-import { LockHeld } from '../../platform/files/lock.ts';
+import { LockHeld } from '../../platform/files/file-lock.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import { formerExports } from '../scheduled-exports.ts';
 import type { PlaceReport } from './certificate.ts';

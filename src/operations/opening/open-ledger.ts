@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { type DiskFailure, diskFailure } from '../../platform/failures/disk-failure.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
+import { acquireLock, isLocked, LockHeld } from '../../platform/files/file-lock.ts';
 import { makeFolderSync } from '../../platform/files/file-system.ts';
-import { acquireLock, isLocked, LockHeld } from '../../platform/files/lock.ts';
 
 /** Another leadsync holds the data directory. */
 export class DataDirInUse extends Error {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { DocumentLock, DocumentStore } from './document-store.ts';
+import { acquireLock, isLocked, LockHeld } from './file-lock.ts';
 import { type Files, makeFolderDurably, TEMPORARY, writeFileDurably } from './file-system.ts';
-import { acquireLock, isLocked, LockHeld } from './lock.ts';
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { acquireLock, LockHeld } from './file-lock.ts';
 import { makeFolderSync } from './file-system.ts';
-import { acquireLock, LockHeld } from './lock.ts';
 
 interface ProcessLock {
   readonly lock: { release(): void };

@@ -1,4 +1,4 @@
-import { relations } from '../../catalog/documented.ts';
+import { relations } from '../../catalog/catalog.ts';
 import { always, type Column, maybe } from '../../catalog/relation.ts';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
 import { readLead } from '../../leads/lead.ts';

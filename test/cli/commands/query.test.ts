@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { queries, relations } from '../../../src/catalog/documented.ts';
+import { queries, relations } from '../../../src/catalog/catalog.ts';
 import { SmallDisk } from '../../support/files/small-disk.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
 import { runLeadsync, startLeadsync } from '../../support/program/leadsync.ts';

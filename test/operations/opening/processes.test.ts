@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe } from 'vitest';
 import { processesOf } from '../../../src/operations/opening/processes.ts';
-import { acquireLock } from '../../../src/platform/files/lock.ts';
+import { acquireLock } from '../../../src/platform/files/file-lock.ts';
 import { SignsOfLife } from '../../simulation/outside/signs-of-life.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';
 import { processesContract } from './processes-contract.ts';

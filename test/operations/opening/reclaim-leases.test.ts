@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { processesOf } from '../../../src/operations/opening/processes.ts';
 import { reclaimAtStart, reclaimLeases } from '../../../src/operations/opening/reclaim-leases.ts';
-import { isLocked } from '../../../src/platform/files/lock.ts';
+import { isLocked } from '../../../src/platform/files/file-lock.ts';
 import { Bench } from '../../daemon/joints/bench.ts';
 import { hanging } from '../../daemon/joints/fakes.ts';
 import { tempDir } from '../../support/files/temp-dir.ts';

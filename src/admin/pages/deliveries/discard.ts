@@ -8,7 +8,7 @@ import { countText } from '../lists/count-text.ts';
 import { queryOf, readFilter } from '../lists/filters.ts';
 import { withQuery } from '../parts/addresses.ts';
 import { fieldsOf, type Site } from '../parts/site.ts';
-import { listOfParts, partsOf } from './dead-parts.ts';
+import { listOfParts, partsOf } from './dead-counts.ts';
 import { fieldsFor, scopeText } from './delivery-filter.ts';
 
 /** Asks for a note, then discards the selected deliveries, or all dead ones that match the filter in the address. */

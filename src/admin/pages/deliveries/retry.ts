@@ -9,7 +9,7 @@ import { withQuery } from '../parts/addresses.ts';
 import type { Content } from '../parts/content.ts';
 import { fieldsOf, type Site } from '../parts/site.ts';
 import { moment } from '../parts/time-element.ts';
-import { listOfParts, partsOf } from './dead-parts.ts';
+import { listOfParts, partsOf } from './dead-counts.ts';
 import { fieldsFor, scopeText } from './delivery-filter.ts';
 
 /** Asks first, then retries the selected deliveries, or all that match the filter in the address. */

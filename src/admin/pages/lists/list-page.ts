@@ -10,9 +10,9 @@ import { withQuery } from '../parts/addresses.ts';
 import type { Content } from '../parts/content.ts';
 import type { PageName } from '../parts/layout.ts';
 import type { Site } from '../parts/site.ts';
-import { type List, sendCsv } from './csv-list.ts';
 import { errorText, faultsOf, filterForm, type ParsedFilter, queryOf, readFilter } from './filters.ts';
 import { pageRequest, pager } from './pager.ts';
+import { type List, sendCsv } from './send-csv.ts';
 
 /**
  * A page that lists the rows that match a filter. If `rows` rejects with a RequestError below status 500, the text of the error replaces the

@@ -7,7 +7,7 @@ import { goneLeadsAddress, runbookAddress, sinkAction, sinkAddress, withQuery } 
 import { confirmAllButton, confirmButton } from '../parts/confirmation.ts';
 import type { Content } from '../parts/content.ts';
 import { formattedText } from '../parts/formatted-text.ts';
-import { link } from '../parts/named-link.ts';
+import { link } from '../parts/link.ts';
 import { nextStepOf } from '../parts/next-step.ts';
 import { problemId } from '../parts/problem-id.ts';
 import { pollButton } from '../sources/poll-now.ts';

@@ -9,7 +9,7 @@ import { badge } from '../parts/badge.ts';
 import { confirmButton } from '../parts/confirmation.ts';
 import type { Content } from '../parts/content.ts';
 import { formattedText } from '../parts/formatted-text.ts';
-import { link } from '../parts/named-link.ts';
+import { link } from '../parts/link.ts';
 import { nextStepOf } from '../parts/next-step.ts';
 import type { Site } from '../parts/site.ts';
 import { moment } from '../parts/time-element.ts';

@@ -8,7 +8,7 @@ import type { Content } from '../parts/content.ts';
 import { countLink } from '../parts/count-link.ts';
 import { formattedText } from '../parts/formatted-text.ts';
 import { withLineBreaks } from '../parts/line-breaks.ts';
-import { link } from '../parts/named-link.ts';
+import { link } from '../parts/link.ts';
 import { nextStepOf } from '../parts/next-step.ts';
 import type { AddPage, Site } from '../parts/site.ts';
 import { ago, moment } from '../parts/time-element.ts';

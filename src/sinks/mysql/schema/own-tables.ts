@@ -1,4 +1,4 @@
-import { relations } from '../../../catalog/documented.ts';
+import { relations } from '../../../catalog/catalog.ts';
 import { commentOf } from '../../../catalog/relation.ts';
 import { literal, quoted } from '../sql/identifier.ts';
 import { answerColumns, leadColumns } from './table-columns.ts';

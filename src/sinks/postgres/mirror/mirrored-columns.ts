@@ -1,4 +1,4 @@
-import { mirroredTable } from '../../../catalog/mirrored.ts';
+import { mirroredTable } from '../../../catalog/mirrored-tables.ts';
 import type { Column, ColumnType } from '../../../catalog/relation.ts';
 import type { HistoryRow, StoredValue } from '../../../leads/mirrored-history.ts';
 import { storable } from '../../../leads/storable-text.ts';

@@ -1,6 +1,6 @@
 import type { ClientBase } from 'pg';
-import { relations } from '../../../catalog/documented.ts';
-import { type Mirrored, mirroredTable } from '../../../catalog/mirrored.ts';
+import { relations } from '../../../catalog/catalog.ts';
+import { type Mirrored, mirroredTable } from '../../../catalog/mirrored-tables.ts';
 import type {
   FormerName,
   HistoryRow,

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import { mirroredTable } from '../../../catalog/mirrored.ts';
+import { mirroredTable } from '../../../catalog/mirrored-tables.ts';
 import { quoted } from '../../../postgres/identifier.ts';
 import { lostLedgerNumber } from './ledgers.ts';
 

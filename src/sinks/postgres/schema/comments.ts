@@ -1,5 +1,5 @@
-import { relations } from '../../../catalog/documented.ts';
-import { mirrored, mirroredTable } from '../../../catalog/mirrored.ts';
+import { relations } from '../../../catalog/catalog.ts';
+import { mirrored, mirroredTable } from '../../../catalog/mirrored-tables.ts';
 import { commentOf, type Relation } from '../../../catalog/relation.ts';
 import { type Comment, commentStatement } from '../../../postgres/comments.ts';
 

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import { relations } from '../../../catalog/documented.ts';
+import { relations } from '../../../catalog/catalog.ts';
 import { quoted } from '../../../postgres/identifier.ts';
 import { SinkUnavailable } from '../../sink-unavailable.ts';
 

@@ -1,5 +1,5 @@
 import type { ClientBase } from 'pg';
-import { mirrored } from '../../../catalog/mirrored.ts';
+import { mirrored } from '../../../catalog/mirrored-tables.ts';
 import { quoted } from '../../../postgres/identifier.ts';
 import { SinkUnavailable } from '../../sink-unavailable.ts';
 import { commentsSql } from './comments.ts';

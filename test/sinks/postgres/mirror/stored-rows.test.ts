@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
-import { mirroredTable } from '../../../../src/catalog/mirrored.ts';
+import { mirroredTable } from '../../../../src/catalog/mirrored-tables.ts';
 import type { HistoryRow, StoredValue } from '../../../../src/leads/mirrored-history.ts';
 import { writeRows } from '../../../../src/sinks/postgres/mirror/stored-rows.ts';
 import { ids } from '../../../ledger/ledger-under-test.ts';

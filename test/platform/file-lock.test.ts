@@ -1,7 +1,7 @@
 import { chmodSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { acquireLock, isLocked, LockHeld } from '../../src/platform/files/lock.ts';
+import { acquireLock, isLocked, LockHeld } from '../../src/platform/files/file-lock.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 
 function modeOf(file: string): number {
