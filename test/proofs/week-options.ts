@@ -12,7 +12,8 @@ fail, a mirror, exports, backups, alerts, pages and metrics. Does its memory gro
   --per-day N   new leads in a simulated day (1000)
   --help        this text
 
-Needs PostgreSQL on the machine, and starts its own. Exit code 0: memory does not grow; 1: it does; 2: wrong usage.
+Needs PostgreSQL on the machine, and starts its own. Exit code 0: memory does not grow; 1: it does, or too many requests got no
+answer; 2: wrong usage.
 `;
 
 export interface WeekOptions {
