@@ -86,7 +86,6 @@ const rooms: Readonly<Record<string, Room>> = {
   ledger: {
     imports: ['catalog', 'leads', 'platform'],
     doors: [
-      'contract/held-ledger.ts',
       'contract/copy-errors.ts',
       'contract/ledger.ts',
       'contract/ledger-copy.ts',
@@ -182,7 +181,6 @@ const rooms: Readonly<Record<string, Room>> = {
       'copying/postgres-copy-source.ts',
       'copying/postgres-copy-target.ts',
       'extraction/postgres-extract.ts',
-      'hold-ledger.ts',
       'inspect-server.ts',
       'installation-stores.ts',
       'postgres-ledger.ts',

@@ -19,7 +19,7 @@ import { computeClientKeys, computeMissingClientKeys } from './upkeep/compute-cl
 import { inspectLedger, recordProgress, tidyLedger } from './upkeep/maintain-ledger-file.ts';
 import { releaseMemory } from './upkeep/release-memory.ts';
 import { retain } from './upkeep/retain.ts';
-import { type DaemonFailure, ledgerReplaced, ledgerTakenOver } from './watching/ledger-lost.ts';
+import { type DaemonFailure, ledgerReplaced } from './watching/ledger-lost.ts';
 import { sendHeartbeats } from './watching/send-heartbeats.ts';
 import { watchAlerts } from './watching/watch-alerts.ts';
 import { watchClock } from './watching/watch-clock.ts';
@@ -118,7 +118,6 @@ export class Daemon {
     await this.#installation.start();
     this.#listenToOthers();
     this.#started.resolve();
-    void ledgerTakenOver(this.#parts).then((failure) => this.#failed.resolve(failure));
     if (role.kind !== 'worker') this.#startWatching();
     if (role.kind === 'run') this.#startUnattended();
     this.#loops.start('watching for a replaced ledger', async (signal) => {

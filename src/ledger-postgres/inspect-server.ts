@@ -1,8 +1,8 @@
 import type { PoolClient } from 'pg';
 import { LedgerError } from '../ledger/contract/ledger-error.ts';
+import { liveProcessesIn } from './database/live-processes.ts';
 import { requireEmpty, shapeIn } from './database/migrating.ts';
 import { PostgresAccess, type PostgresPlace } from './database/postgres-access.ts';
-import { holderIn } from './database/run-lock.ts';
 import { migrations } from './database/schema.ts';
 import { requireSuitable, type ServerFacts } from './database/suitable-server.ts';
 import { POWERS } from './query-session.ts';
@@ -15,8 +15,8 @@ export interface ServerFinding extends ServerFacts {
   readonly exists: boolean;
   /** Whether an older leadsync wrote the ledger, so that the next start upgrades it. */
   readonly isOlder: boolean;
-  /** The process that polls and dispatches with the ledger; undefined if none does. */
-  readonly holder: string | undefined;
+  /** The processes that work on the ledger; undefined if there are none. */
+  readonly inUseBy: string | undefined;
   /** Which rights of the user reach beyond the database, such as "a superuser"; null if none do. */
   readonly powers: string | null;
   /** How long the server took to answer, in ms: the shortest of several times, so that a busy moment does not count. */
@@ -37,9 +37,14 @@ export async function inspectServer(place: PostgresPlace): Promise<ServerFinding
       const { rows } = await client.query<{ powers: string | null }>(`SELECT ${POWERS} AS powers`);
       const found = { ...facts, roundTripMs, powers: rows[0]?.powers ?? null };
       if (shape !== undefined)
-        return { ...found, exists: true, isOlder: shape < migrations.length, holder: await holderIn(client) };
+        return {
+          ...found,
+          exists: true,
+          isOlder: shape < migrations.length,
+          inUseBy: await liveProcessesIn(client),
+        };
       await requireRoom(client, access.where, place.schema);
-      return { ...found, exists: false, isOlder: false, holder: undefined };
+      return { ...found, exists: false, isOlder: false, inUseBy: undefined };
     });
     // A second connection shows a pooler, which lets both use the same session.
     const second = access.prepare(async () => undefined);

@@ -118,7 +118,6 @@ export function createMetrics(options: MetricsOptions): Metrics {
     'carrier-unavailable': () => carrierUp.set(0),
     'carrier-recovered': () => carrierUp.set(1),
     'ledger-replaced': () => ledgerFailures.inc(),
-    'ledger-taken-over': () => ledgerFailures.inc(),
     'ledger-failed': () => ledgerFailures.inc(),
     reloaded: (event) => config.reloaded(event),
     'reload-failed': () => config.failed(),

@@ -2,6 +2,8 @@ import { expect, it } from 'vitest';
 import { judgeBy } from '../../src/delivery/judge.ts';
 import type { SharedLedger } from '../../src/ledger/contract/machines.ts';
 import { DUTY_LEASE_MS } from '../../src/ledger/rules/machines/lease-times.ts';
+import { inspectServer } from '../../src/ledger-postgres/inspect-server.ts';
+import { openPostgresLedger } from '../../src/ledger-postgres/postgres-ledger.ts';
 import { aSink, ids, LedgerUnderTest, MINUTE, unavailable } from '../ledger/ledger-under-test.ts';
 import { HeldClock } from '../support/time/held-clock.ts';
 import { PostgresStore } from './postgres-store.ts';
@@ -9,14 +11,15 @@ import { PostgresStore } from './postgres-store.ts';
 const LEASE_MS = DUTY_LEASE_MS;
 const beginning = { beginForMs: MINUTE };
 
+const judge = judgeBy(
+  () => ({ scheduleMs: [5_000], jitter: 0 }),
+  () => 0.5,
+);
+
 /** Two processes on one ledger, which go by one clock. */
 async function twoProcesses(...sinks: string[]) {
   const store = new PostgresStore();
   const clock = new HeldClock();
-  const judge = judgeBy(
-    () => ({ scheduleMs: [5_000], jitter: 0 }),
-    () => 0.5,
-  );
   const start = (holder: string) => {
     const ledger = store.open({ clock, judge, random: Math.random, holder });
     const on = new LedgerUnderTest(() => ledger, clock);
@@ -127,4 +130,22 @@ it('the leases of a process are reclaimed only once it was removed, and not if i
   await machines.remove('one');
   expect(await other.on.ledger.reclaimLeases('one')).toBe(1);
   expect((await other.on.claim('crm', beginning)).refs).toHaveLength(1);
+});
+
+it('a ledger on which a process works is not upgraded, and the error names the process', async () => {
+  const { store, clock, one } = await twoProcesses('crm');
+  await store.query('UPDATE _ledger SET shape = shape - 1');
+  const open = () =>
+    openPostgresLedger({ ...store.place(), clock, random: Math.random, judge, create: true });
+  await expect(open()).rejects.toMatchObject({
+    code: 'held',
+    message: expect.stringMatching(
+      /leadsync run on one, since \d{4}-\d\d-\d\dT[\d:]{8}Z, leadsync run on other, /,
+    ),
+  });
+  expect((await inspectServer(store.place())).inUseBy).toContain('leadsync run on one, since ');
+  // Processes that were killed count for a lease.
+  clock.jump(LEASE_MS);
+  await one.on.ledger.listingMark('main').catch(() => undefined);
+  expect((await inspectServer(store.place())).inUseBy).toBeUndefined();
 });

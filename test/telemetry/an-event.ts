@@ -131,11 +131,6 @@ const examples: Examples = {
   'carrier-recovered': { type: 'carrier-recovered', downMs: 30_000 },
   'carrier-warning': { type: 'carrier-warning', reason: 'Redis evicts keys.', hint: 'Set noeviction.' },
   'program-replaced': { type: 'program-replaced' },
-  'ledger-taken-over': {
-    type: 'ledger-taken-over',
-    where: 'the schema leadsync_ledger of PostgreSQL at db/leads',
-    by: 'process 7 on web-2, since 2026-01-01T00:00:00Z',
-  },
   'ledger-replaced': { type: 'ledger-replaced', dataDir: '/data', where: '/data', hint: 'Put it back.' },
   'ledger-upgraded': {
     type: 'ledger-upgraded',

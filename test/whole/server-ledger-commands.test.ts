@@ -38,7 +38,7 @@ test('the commands show and change a ledger in PostgreSQL, while leadsync runs a
   const daemon = await scene.start();
   expect(await run(0, 'status')).not.toContain('No leadsync is running');
   expect(await run(0, 'top', '--once')).toContain('running');
-  expect(await run(0, 'check')).toContain('It is in use by process ');
+  expect(await run(0, 'check')).toContain('These work on it: leadsync run on ');
   expect(await run(0, 'trace', '1')).toContain('crm:main:1:1:');
   expect(await run(0, 'deliveries', '--state', 'dead')).toContain('picky:main:');
   expect(await run(0, 'rejected')).toContain('No rejected lead');
@@ -105,7 +105,7 @@ test('a command says what is wrong with the server of the ledger', async () => {
     url.password = 'let-me-in';
     change(url);
     const ledger = { url: url.href, schema };
-    return { ...(await scene.onAnotherMachine({ ledger, sinks: {} })), ledger };
+    return Object.assign(await scene.onAnotherMachine({ ledger, sinks: {} }), { ledger });
   };
   const asUser = await at(() => undefined);
   expect(await output(asUser, 1, 'run')).toContain(`The user ${user} may not create the schema ${schema}`);

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { PostgresStore } from '../ledger-postgres/postgres-store.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
-import { runLeadsync, startLeadsync } from '../support/program/leadsync.ts';
+import { type RunningLeadsync, runLeadsync, startLeadsync } from '../support/program/leadsync.ts';
 import { aScene } from '../support/scene/a-scene.ts';
 import type { CarrierName, Scene, SceneOptions } from '../support/scene/scene.ts';
 import { freePort } from '../support/servers/server-process.ts';
@@ -13,16 +13,19 @@ import { requireDatabaseUrl } from '../support/servers/services.ts';
 /** A scene whose ledger is in PostgreSQL. */
 export interface ServerScene extends Scene {
   readonly store: PostgresStore;
-  /** Returns the configuration with changes, as on another machine: with a data directory and an admin address of its own. */
-  onAnotherMachine(changes?: Readonly<Record<string, unknown>>): Promise<Elsewhere>;
+  /** Returns the configuration with changes, as on another machine: with a data directory, an admin address and a name of its own. */
+  onAnotherMachine(changes?: Readonly<Record<string, unknown>>): Promise<Machine>;
 }
 
-/** A leadsync with the ledger of a scene on another machine. */
-export interface Elsewhere {
+/** Another machine with the ledger of a scene. */
+export interface Machine {
+  readonly name: string;
   readonly configFile: string;
   readonly adminUrl: string;
+  /** The leadsync that was started there last. */
+  readonly running: RunningLeadsync | undefined;
   run(...args: string[]): ReturnType<typeof runLeadsync>;
-  start(...args: string[]): ReturnType<typeof startLeadsync>;
+  start(...args: string[]): RunningLeadsync;
 }
 
 /** Opens a scene whose ledger is in a schema of its own. `ledger` has further options of the section. */
@@ -32,31 +35,61 @@ export async function aServerScene(
 ): Promise<ServerScene> {
   const store = new PostgresStore();
   const { schema } = store;
+  const { sinks = {} } = options;
   const scene = await aScene(carrier, {
     ...options,
+    // The machines of a test see the same folder.
+    sinks: { ...sinks, drop: { shared: true, ...sinks.drop } },
     config: {
       ledger: { url: requireDatabaseUrl(), schema, ...ledger },
       tokens: { encryption_key: 'a passphrase for every machine' },
       ...options.config,
     },
   });
+  let machines = 0;
   const onAnotherMachine = async (changes: Readonly<Record<string, unknown>> = {}) => {
+    machines += 1;
     const folder = tempDir();
     const listen = `127.0.0.1:${await freePort()}`;
-    const configFile = join(folder, 'leadsync.yaml');
     const config = parse(readFileSync(scene.configFile, 'utf8'));
     const admin = { ...config.admin, listen };
-    writeFileSync(configFile, stringify({ ...config, data_dir: join(folder, 'data'), admin, ...changes }));
-    return {
-      configFile,
-      adminUrl: `http://${listen}`,
-      run: (...args: string[]) => runLeadsync([...args, '-c', configFile]),
-      start: (...args: string[]) => {
-        const leadsync = startLeadsync([...args, '-c', configFile]);
-        onTestFinished(async () => void (await leadsync.kill('SIGKILL')));
-        return leadsync;
-      },
-    };
+    const ownLedger = { ...config.ledger, create: 'always' };
+    const own = { data_dir: join(folder, 'data'), admin, ledger: ownLedger };
+    const configFile = join(folder, 'leadsync.yaml');
+    writeFileSync(configFile, stringify({ ...config, ...own, ...changes }));
+    return new OtherMachine(`machine-${machines}`, configFile, `http://${listen}`);
   };
   return { ...scene, store, onAnotherMachine };
+}
+
+class OtherMachine implements Machine {
+  readonly name: string;
+  readonly configFile: string;
+  readonly adminUrl: string;
+  #running: RunningLeadsync | undefined;
+
+  constructor(name: string, configFile: string, adminUrl: string) {
+    this.name = name;
+    this.configFile = configFile;
+    this.adminUrl = adminUrl;
+  }
+
+  get running(): RunningLeadsync | undefined {
+    return this.#running;
+  }
+
+  run(...args: string[]): ReturnType<typeof runLeadsync> {
+    return runLeadsync([...args, '-c', this.configFile], this.#options);
+  }
+
+  start(...args: string[]): RunningLeadsync {
+    const leadsync = startLeadsync([...args, '-c', this.configFile], this.#options);
+    this.#running = leadsync;
+    onTestFinished(async () => void (await leadsync.kill('SIGKILL')));
+    return leadsync;
+  }
+
+  get #options() {
+    return { env: { LEADSYNC_MACHINE: this.name } };
+  }
 }

@@ -106,8 +106,8 @@ async function copy(options: Options, surroundings: Surroundings): Promise<numbe
 
 const STOPPED = new CommandFailure(
   ExitCode.notDone,
-  'The copy was stopped. The old ledger is as it was.',
-  'The same command continues the copy.',
+  'The copy was stopped.',
+  'The same command continues it. To use the old ledger again instead, remove the unfinished copy; if it says that it was moved, give `leadsync ledger accept`.',
 );
 
 function explain(error: unknown): unknown {

@@ -128,7 +128,7 @@ async function readStatus(options: GlobalOptions, surroundings: Surroundings) {
   const context: ReportContext & { readonly faults: readonly string[] } = {
     now: surroundings.clock.now(),
     ...holder,
-    heldElsewhere: await ledgerPlaceOf(config).heldElsewhere(),
+    usedElsewhere: await ledgerPlaceOf(config).usedElsewhere(),
     // The report shows the current faults of the file once, at its end.
     stale: stale && faults.length > 0 ? { ...stale, faults: [] } : stale,
     exports: await exportViewsOf(config, surroundings),

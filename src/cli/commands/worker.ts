@@ -8,11 +8,11 @@ import { configOf } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { untilStopped } from './run.ts';
 
-/** `leadsync worker`: delivers what a `run` on the same machine dispatches, until a stop signal. */
+/** `leadsync worker`: delivers what a `run` dispatches, until a stop signal. */
 export const command = defineCommand<{ listen?: Address }>({
   examples: ['leadsync worker', 'leadsync worker --listen 127.0.0.1:9465'],
   notes:
-    'Start any number of workers on the same machine as `leadsync run`: they share its ledger. SIGHUP applies a changed configuration.',
+    'Start any number of workers beside `leadsync run`: on the same machine, or, with a ledger in PostgreSQL, on any machine. SIGHUP applies a changed configuration.',
   declare: (command) =>
     command.option(
       '--listen <host:port>',

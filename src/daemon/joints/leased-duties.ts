@@ -47,11 +47,12 @@ export class LeasedDuties implements Duties {
   readonly #reluctantUntilMs = new Map<string, number>();
   #changed = Promise.withResolvers<void>();
   #wake = new AbortController();
-  #isFailing = false;
+  #failure: unknown;
   /** The numbers of beats that were sent, and that have ended. */
   #sent = 0;
   #ended = 0;
   #isOver = false;
+  #hasLeft = false;
 
   constructor(parts: LeasedDutiesParts) {
     this.#parts = parts;
@@ -87,6 +88,16 @@ export class LeasedDuties implements Duties {
     return { holder: found.holder, renewals: found.renewals };
   }
 
+  /** Why beats have failed since the last one that was answered; undefined if none has. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  /** Whether `run` has ended, and the ledger no longer names this process. */
+  get hasLeft(): boolean {
+    return this.#hasLeft;
+  }
+
   /** Sends beats until `signal` aborts. Then waits for the works that run, and gives up all duties. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, machines, onFailure } = this.#parts;
@@ -99,7 +110,10 @@ export class LeasedDuties implements Duties {
     while ([...this.#held.values()].some(({ running }) => running > 0)) await this.#changed.promise;
     // If the server does not answer, the leases end by themselves.
     const left = new AbortController();
-    await Promise.race([machines.leave().catch(onFailure), clock.sleep(LEAVING_MS, left.signal)]);
+    const leaving = machines.leave().then(() => {
+      this.#hasLeft = true;
+    }, onFailure);
+    await Promise.race([leaving, clock.sleep(LEAVING_MS, left.signal)]);
     left.abort();
     for (const held of this.#held.values()) held.lose();
     this.#isOver = true;
@@ -143,8 +157,8 @@ export class LeasedDuties implements Duties {
   }
 
   #fail(error: unknown): void {
-    if (!this.#isFailing) this.#parts.onFailure(error);
-    this.#isFailing = true;
+    if (this.#failure === undefined) this.#parts.onFailure(error);
+    this.#failure = error;
   }
 
   #ownLife(): OwnLife {
@@ -166,7 +180,7 @@ export class LeasedDuties implements Duties {
 
   #apply(beat: Beat, sinceSent: Stopwatch): void {
     const { clock, machines } = this.#parts;
-    this.#isFailing = false;
+    this.#failure = undefined;
     this.#observed.see(beat.duties, clock.monotonicMs());
     this.others.see(beat, machines.holder);
     this.#found = beat.duties;

@@ -89,8 +89,6 @@ export interface Parts {
   readonly ledger: Ledger;
   /** What this process has to do with those of other machines on the ledger; undefined if no other machine can work on it. */
   readonly shared: SharedParts | undefined;
-  /** Resolves when another process has taken the ledger over, with a description of that process. Undefined for a worker, which does not hold it. */
-  readonly ledgerLost: Promise<string> | undefined;
   /** The processes that work on the ledger, including this one. */
   readonly processes: Processes;
   readonly carrier: Carrier;
@@ -141,7 +139,7 @@ export async function compose(
     await waitToStart(options, clock);
   }
   const opened = await openLedger(current, { ...options, create: polls }, closers);
-  const { ledger, ledgerLost, shared, processes } = opened;
+  const { ledger, shared, processes } = opened;
   const pollFailures = new PollFailures(clock);
   const tracing = await openTracing({
     env: options.env ?? {},
@@ -207,7 +205,6 @@ export async function compose(
     openSinks,
     ledger,
     shared,
-    ledgerLost,
     processes,
     carrier,
     stores,
@@ -229,13 +226,12 @@ async function openLedger(
   current: Parts['current'],
   { role, create, clock = systemClock, ...options }: { create: boolean } & DaemonOptions,
   closers: Closers,
-): Promise<Pick<Parts, 'ledger' | 'ledgerLost' | 'shared' | 'processes'>> {
+): Promise<Pick<Parts, 'ledger' | 'shared' | 'processes'>> {
   const { config } = current;
   // Not from `random`, because the name must differ from every name that has ever been used here, even in a test with a seed.
   const holder = randomBytes(8).toString('hex');
   const parts = { create, holder, sinks: () => current.config.sinks };
-  const place = ledgerPlaceOf(config);
-  const { file } = place;
+  const { file } = ledgerPlaceOf(config);
   const random = options.random ?? Math.random;
   const ledger =
     file === undefined || clock !== systemClock
@@ -245,20 +241,15 @@ async function openLedger(
   if (create) closers.push(() => ledger.recordProgress());
   const here = processesOf(config.dataDir);
   const own = await here.join(holder);
-  let isGivenUp = true;
-  // Without the sign of life, a start on the same data directory would not know that the process is dead that the ledger still names as its holder.
+  let shared: Parts['shared'];
+  // Without the sign of life, a start on the same data directory would not know that the process is dead whose duties and leases the ledger still has.
   closers.push(() => {
-    if (isGivenUp) own.release();
-  });
-  const isDead = (other: string) => here.isDead(other);
-  const held = create ? await place.hold({ clock, holder, isDead }) : undefined;
-  closers.push(async () => {
-    isGivenUp = (await held?.release()) ?? true;
+    if (shared?.hasLeft() !== false) own.release();
   });
   const machine = options.env?.['LEADSYNC_MACHINE'] ?? hostname();
-  const shared = await joinMachines(ledger, { role: role.kind, clock, machine }, closers);
+  shared = await joinMachines(ledger, { role: role.kind, clock, machine }, closers);
   const processes = shared ? new SharedProcesses(here, shared.duties.others, shared.machines) : here;
-  return { ledger, ledgerLost: held?.lost, shared, processes };
+  return { ledger, shared, processes };
 }
 
 /** Reports that the ledger was upgraded or restored from a backup. */

@@ -1,4 +1,5 @@
 import type { Ledger } from '../../ledger/contract/ledger.ts';
+import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { isShared, type Machines, type OwnLife } from '../../ledger/contract/machines.ts';
 import { DUTY_LEASE_MS } from '../../ledger/rules/machines/lease-times.ts';
 import type { Closers } from '../../platform/process/closers.ts';
@@ -14,7 +15,11 @@ export interface SharedParts {
   readonly machines: Machines;
   /** Also shows which other processes there are, and that this one is alive. */
   readonly duties: LeasedDuties;
-  /** Tells the other processes, before it resolves, which sinks this one has. They then keep them declared. */
+  /** Whether the ledger no longer names this process. Until then, a start on the same data directory must be able to see that it is dead. */
+  readonly hasLeft: () => boolean;
+  /**
+   * Tells the other processes, before it resolves, which sinks this one has. They then keep them declared. @throws LedgerError `moved`
+   */
   readonly showSinks: (sinks: ShownSinks) => Promise<void>;
   /**
    * Requires that no process of another machine has one of these sinks, whose folder is only on this machine. Waits until it is known whether a process
@@ -25,7 +30,7 @@ export interface SharedParts {
 
 /**
  * Shows the other processes of the ledger that this one is alive, until its parts are closed. Returns undefined if no other machine can work on the
- * ledger.
+ * ledger. @throws LedgerError `moved` if the ledger was moved since it was opened
  */
 export async function joinMachines(
   ledger: Ledger,
@@ -46,12 +51,18 @@ export async function joinMachines(
     stopping.abort();
     return beating;
   });
+  const requireHere = () => {
+    const { failure } = duties;
+    if (failure instanceof LedgerError && failure.code === 'moved') throw failure;
+  };
   await first;
+  requireHere();
   const showSinks = async (sinks: ShownSinks) => {
     shown = sinks;
     await duties.beatNow();
+    requireHere();
   };
   const requireAlone = (folders: readonly string[]) =>
     requireOwnFolders(folders, duties.others, machine, clock);
-  return { machines, duties, showSinks, requireAlone };
+  return { machines, duties, hasLeft: () => duties.hasLeft, showSinks, requireAlone };
 }

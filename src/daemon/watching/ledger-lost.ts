@@ -1,4 +1,4 @@
-import { LedgerError } from '../../ledger/contract/ledger-error.ts';
+import { LedgerError, type LedgerErrorCode } from '../../ledger/contract/ledger-error.ts';
 import { ledgerPlaceOf } from '../../operations/opening/configured-ledger.ts';
 import { nextBeat } from '../../platform/time/aligned-sleep.ts';
 import type { Parts } from '../start/compose.ts';
@@ -13,24 +13,28 @@ export interface DaemonFailure {
   readonly graceMs: number;
 }
 
-/** Resolves when another process has taken the ledger over, and reports it. Never resolves for a ledger that only one process can open. */
-export async function ledgerTakenOver({ ledgerLost, current, telemetry }: Parts): Promise<DaemonFailure> {
-  const by = await (ledgerLost ?? new Promise<never>(() => undefined));
-  telemetry.emit({ type: 'ledger-taken-over', where: ledgerPlaceOf(current.config).where, by });
-  // The leases of this process's batches are still its own.
-  return { reason: 'another leadsync took the ledger over', graceMs: current.config.gracePeriodMs };
-}
+/** Why leadsync stops, by the code of the error that tells it. */
+const GONE: Partial<Record<LedgerErrorCode, string>> = {
+  newer: 'a newer leadsync has upgraded the ledger',
+  moved: 'the ledger was moved',
+};
 
-/** Resolves when the ledger was removed, replaced or upgraded, and reports it. Resolves to undefined when the signal aborts. */
+/** Resolves when the ledger was removed, replaced, upgraded or moved, and reports it. Resolves to undefined when the signal aborts. */
 export async function ledgerReplaced(parts: Parts, signal: AbortSignal): Promise<DaemonFailure | undefined> {
   const { current, telemetry } = parts;
   try {
     if (!(await isReplaced(parts, signal))) return undefined;
   } catch (error) {
-    if (!(error instanceof LedgerError && error.code === 'newer')) throw error;
-    const { message: reason, hint } = error;
-    telemetry.emit({ type: 'ledger-failed', operation: 'watching for a replaced ledger', reason, hint });
-    return { reason: 'a newer leadsync has upgraded the ledger', graceMs: 0 };
+    const reason = error instanceof LedgerError ? GONE[error.code] : undefined;
+    if (reason === undefined) throw error;
+    const { message, hint } = error as LedgerError;
+    telemetry.emit({
+      type: 'ledger-failed',
+      operation: 'watching for a replaced ledger',
+      reason: message,
+      hint,
+    });
+    return { reason, graceMs: 0 };
   }
   const { where, whenReplaced: hint } = ledgerPlaceOf(current.config);
   telemetry.emit({ type: 'ledger-replaced', dataDir: current.config.dataDir, where, hint });

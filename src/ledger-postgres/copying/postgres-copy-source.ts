@@ -10,22 +10,25 @@ import type {
 import { COPIED_TABLES, COUNTED_TABLES } from '../../ledger/rules/copying/copied-tables.ts';
 import { Part } from '../../ledger/rules/extraction/row-parts.ts';
 import { markMoved, movedTo } from '../database/copy-marks.ts';
+import { type IsDead, type NeededAlone, requireNoProcess } from '../database/live-processes.ts';
 import { requireShape } from '../database/migrating.ts';
 import { PostgresAccess, type PostgresPlace } from '../database/postgres-access.ts';
-import { heldError } from '../database/run-lock.ts';
 import { streamRows } from '../streamed-rows.ts';
 import { digestOf, rowsQuery } from './postgres-rows.ts';
 
-/** Opens the ledger of a schema to copy it, in a process that holds the ledger. @throws LedgerError */
-export async function openPostgresSource(place: PostgresPlace): Promise<CopySource> {
+/** Opens the ledger of a schema to copy it. @throws LedgerError with the code `held` if a process works on it that is not known to be dead */
+export async function openPostgresSource(place: PostgresPlace, isDead: IsDead): Promise<CopySource> {
   const access = await PostgresAccess.open({ ...place, connections: 1 });
+  const { where } = access;
+  const { schema } = place;
+  const alone: NeededAlone = { where, schema, why: 'is to be copied', isDead };
   try {
     const { id } = await access.prepare(async (client) => {
-      const found = await requireShape(client, access.where, place.schema);
-      await requireNoProcess(client, access.where, place.schema);
+      const found = await requireShape(client, where, schema);
+      await requireNoProcess(client, alone);
       return found;
     });
-    return new PostgresCopySource(access, place.schema, id);
+    return new PostgresCopySource(access, alone, id);
   } catch (error) {
     await access.close();
     throw error;
@@ -42,32 +45,20 @@ export async function liftMove(place: PostgresPlace): Promise<boolean> {
   }
 }
 
-/** Requires that no process of any machine has lately shown that it works with the ledger. @throws LedgerError with the code `held` */
-async function requireNoProcess(client: PoolClient, where: string, schema: string): Promise<void> {
-  const { rows } = await client.query<{ machine: string; role: string }>(
-    'SELECT machine, role FROM _processes WHERE seen_at > _now() - $1::bigint LIMIT 1',
-    [ALIVE_MS],
-  );
-  const alive = rows[0];
-  if (alive) throw heldError(where, schema, `a process (${alive.role}) on ${alive.machine}`);
-}
-
-/** How long a process counts as alive after it has shown that it is, in ms. */
-const ALIVE_MS = 30_000;
-
 class PostgresCopySource implements CopySource {
   readonly id: string;
+  readonly isShared = true;
   readonly #access: PostgresAccess;
-  readonly #schema: string;
+  readonly #alone: NeededAlone;
 
-  constructor(access: PostgresAccess, schema: string, id: string) {
+  constructor(access: PostgresAccess, alone: NeededAlone, id: string) {
     this.#access = access;
-    this.#schema = schema;
+    this.#alone = alone;
     this.id = id;
   }
 
   movedTo(): Promise<Moved | undefined> {
-    return this.#access.prepare((client) => movedTo(client, this.#schema));
+    return this.#access.prepare((client) => movedTo(client, this.#alone.schema));
   }
 
   count({ name }: CopiedTable): Promise<number> {
@@ -116,7 +107,10 @@ class PostgresCopySource implements CopySource {
   }
 
   async markMoved(moved: Moved): Promise<void> {
-    await this.#access.prepare((client) => markMoved(client, this.#schema, moved));
+    await this.#access.prepare(async (client) => {
+      await requireNoProcess(client, this.#alone);
+      await markMoved(client, this.#alone.schema, moved);
+    });
   }
 
   async close(): Promise<void> {

@@ -11,9 +11,9 @@ import { COPIED_TABLES } from '../../ledger/rules/copying/copied-tables.ts';
 import { printProgress, readProgress } from '../../ledger/rules/copying/progress.ts';
 import { quoted } from '../../postgres/identifier.ts';
 import { COPYING, isCopying } from '../database/copy-marks.ts';
+import { type IsDead, requireNoProcess } from '../database/live-processes.ts';
 import { createTables, requireShape, shapeIn } from '../database/migrating.ts';
 import { PostgresAccess, type PostgresPlace } from '../database/postgres-access.ts';
-import { heldError, holderIn } from '../database/run-lock.ts';
 import { migrations } from '../database/schema.ts';
 import { requireSuitable } from '../database/suitable-server.ts';
 import { requireRoom } from '../inspect-server.ts';
@@ -25,21 +25,31 @@ import { columnsOf, digestOf } from './postgres-rows.ts';
  * Checks that a copy of the ledger `source` can be made in a schema: it has no ledger, or one without leads, or an unfinished copy of the same ledger.
  * Changes nothing. Returns whether it has such a copy. @throws LedgerError
  */
-export async function inspectPostgresTarget(place: PostgresPlace, source: string): Promise<boolean> {
+export async function inspectPostgresTarget(
+  place: PostgresPlace,
+  source: string,
+  isDead: IsDead,
+): Promise<boolean> {
   const access = await PostgresAccess.open({ ...place, connections: 1 });
+  const target = { where: access.where, schema: place.schema, isDead };
   try {
-    return await access.prepare((client) => inspect(client, access.where, place.schema, source));
+    return await access.prepare((client) => inspect(client, target, source));
   } finally {
     await access.close();
   }
 }
 
 /** Begins or continues a copy in a schema. @throws LedgerError, in the same cases as `inspectPostgresTarget` */
-export async function openPostgresTarget(place: PostgresPlace, source: string): Promise<CopyTarget> {
+export async function openPostgresTarget(
+  place: PostgresPlace,
+  source: string,
+  isDead: IsDead,
+): Promise<CopyTarget> {
   const access = await PostgresAccess.open({ ...place, connections: 1 });
+  const target = { where: access.where, schema: place.schema, isDead };
   try {
     const isContinued = await access.prepare(async (client) => {
-      const isOfSource = await inspect(client, access.where, place.schema, source);
+      const isOfSource = await inspect(client, target, source);
       if (!isOfSource) await begin(client, place.schema, source);
       return isOfSource;
     });
@@ -50,14 +60,22 @@ export async function openPostgresTarget(place: PostgresPlace, source: string): 
   }
 }
 
-async function inspect(client: PoolClient, where: string, schema: string, source: string): Promise<boolean> {
+/** A schema in which a copy is to be made. */
+interface Target {
+  readonly where: string;
+  readonly schema: string;
+  readonly isDead: IsDead;
+}
+
+async function inspect(client: PoolClient, target: Target, source: string): Promise<boolean> {
+  const { where, schema } = target;
   await requireSuitable(client, where);
   if (await isCopying(client, schema)) {
     await requireCopyOf(client, where, schema, source);
     return true;
   }
   if ((await shapeIn(client, where, schema)) === undefined) await requireRoom(client, where, schema);
-  else await requireNoLeads(client, where, schema);
+  else await requireNoLeads(client, target);
   return false;
 }
 
@@ -78,10 +96,10 @@ async function requireCopyOf(
     throw targetTakenError(where, 'is an unfinished copy that another version of leadsync has begun', hint);
 }
 
-async function requireNoLeads(client: PoolClient, where: string, schema: string): Promise<void> {
+async function requireNoLeads(client: PoolClient, target: Target): Promise<void> {
+  const { where, schema } = target;
   await requireShape(client, where, schema);
-  const holder = await holderIn(client);
-  if (holder !== undefined) throw heldError(where, schema, holder);
+  await requireNoProcess(client, { ...target, why: 'is to be replaced by a copy' });
   const { rows } = await client.query('SELECT 1 FROM _versions UNION ALL SELECT 1 FROM _leads LIMIT 1');
   if (rows.length === 0) return;
   throw targetTakenError(
@@ -107,7 +125,7 @@ async function begin(client: PoolClient, schema: string, source: string): Promis
 }
 
 /** Tables of a ledger that are not copied, and that a new ledger may have rows in. */
-const OTHERS: readonly string[] = ['_ledger', '_sink_counts', '_count_changes', '_duties'];
+const OTHERS: readonly string[] = ['_ledger', '_sink_counts', '_count_changes'];
 
 class PostgresCopyTarget implements CopyTarget {
   readonly isContinued: boolean;

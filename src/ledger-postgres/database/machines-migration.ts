@@ -23,3 +23,6 @@ export const machineTables = `
 export const sinksOfProcesses = `
   ALTER TABLE _processes ADD COLUMN sinks text NOT NULL DEFAULT '[]', ADD COLUMN folders text NOT NULL DEFAULT '[]';
 `;
+
+/** A migration that removes the lock under which one process worked on a ledger. */
+export const withoutRunLock = 'DROP TABLE IF EXISTS _duties;';

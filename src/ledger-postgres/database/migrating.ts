@@ -2,11 +2,12 @@ import type { PoolClient } from 'pg';
 import { unfinishedError } from '../../ledger/contract/copy-errors.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { quoted } from '../../postgres/identifier.ts';
-import { isCopying } from './copy-marks.ts';
+import { isCopying, requireStillHere } from './copy-marks.ts';
 import { requireKnown } from './known-shape.ts';
+import type { IsDead } from './live-processes.ts';
 import type { PostgresAccess } from './postgres-access.ts';
 import { refreshComments, writeViews } from './public-relations.ts';
-import { type IsDead, requireNotUsed } from './require-not-used.ts';
+import { requireNotUsed } from './require-not-used.ts';
 import { migrations } from './schema.ts';
 import { LOCK_TIMEOUT } from './settings.ts';
 import { statement } from './statement.ts';
@@ -90,10 +91,17 @@ export async function requireShape(
   return { id: await idIn(client), shape };
 }
 
-/** Whether the schema no longer holds the ledger with this id, because it was removed or another ledger was restored in its place. */
+/**
+ * Whether the schema no longer holds the ledger with this id, because it was removed or another ledger was restored in its place.
+ * @throws LedgerError with the code `moved` if it was moved to another place
+ */
 export function isReplaced(access: PostgresAccess, id: string): Promise<boolean> {
   return access
-    .read(async (tx) => (await tx.first(LEDGER))?.id !== id)
+    .read(async (tx) => {
+      if ((await tx.first(LEDGER))?.id !== id) return true;
+      await requireStillHere(tx, access.where);
+      return false;
+    })
     .catch((error) => {
       if (error instanceof LedgerError && error.code === 'missing') return true;
       throw error;

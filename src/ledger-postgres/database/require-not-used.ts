@@ -1,9 +1,6 @@
 import type { PoolClient } from 'pg';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
-import { heldError, holderIn } from './run-lock.ts';
-
-/** Whether a process is known to be dead, by the name under which the ledger records its leases. */
-export type IsDead = (holder: string) => Promise<boolean>;
+import { type IsDead, requireNoProcess } from './live-processes.ts';
 
 /**
  * Requires that no process that may be alive polls, dispatches or delivers with the ledger, and lets none begin to deliver until the end of the
@@ -15,8 +12,7 @@ export async function requireNotUsed(
   { where, schema }: { readonly where: string; readonly schema: string },
   isDead: IsDead,
 ): Promise<void> {
-  const holder = await holderIn(client, isDead);
-  if (holder !== undefined) throw heldError(where, schema, holder);
+  await requireNoProcess(client, { where, schema, why: 'has to be upgraded for this version', isDead });
   await client.query('LOCK TABLE _batches IN EXCLUSIVE MODE');
   const { rows } = await client.query<{ holder: string; seconds: number }>(DELIVERING);
   for (const one of rows)

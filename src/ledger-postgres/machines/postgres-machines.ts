@@ -8,6 +8,7 @@ import type {
   OwnLife,
 } from '../../ledger/contract/machines.ts';
 import { leaseTimes } from '../../ledger/rules/machines/lease-times.ts';
+import { requireStillHere } from '../database/copy-marks.ts';
 import type { Notices } from '../database/notices.ts';
 import type { PostgresAccess } from '../database/postgres-access.ts';
 import { texts } from '../database/statement.ts';
@@ -88,6 +89,8 @@ export class PostgresMachines implements Machines {
       JSON.stringify(reluctant),
       tx.now,
     ]);
+    // Only now: a copy that marks the ledger either sees this process, or has let it wait until the mark was there.
+    await requireStillHere(tx, this.#access.where);
     const kept = await tx.rows(KEEP, [holder, texts(wants), tx.now, until]);
     const found = await find(tx);
     if (found.processes.some(({ seenMsAgo }) => seenMsAgo > FORGOTTEN_MS))

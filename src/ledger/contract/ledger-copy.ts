@@ -48,9 +48,11 @@ export interface Moved {
   readonly at: number;
 }
 
-/** A ledger that is copied. No other process works with it. */
+/** A ledger that is copied. */
 export interface CopySource {
   readonly id: string;
+  /** Whether a process of another machine might begin to work with it, so that it has to be marked before it is read. */
+  readonly isShared: boolean;
   /** Returns the place that the ledger was moved to, and when, in ms since 1970; undefined if it was not moved. */
   movedTo(): Promise<Moved | undefined>;
   count(table: CopiedTable): Promise<number>;
@@ -62,7 +64,7 @@ export interface CopySource {
   ): Promise<void>;
   digest(table: CopiedTable): Promise<TableDigest>;
   facts(): Promise<LedgerFacts>;
-  /** Marks the ledger as moved, so that no process delivers with it. */
+  /** Marks the ledger as moved, so that no process delivers with it. @throws LedgerError with the code `held` if one works with it already */
   markMoved(moved: Moved): Promise<void>;
   close(): Promise<void>;
 }

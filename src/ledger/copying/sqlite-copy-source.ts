@@ -45,6 +45,7 @@ export function liftMove(file: string): boolean {
 
 class SqliteCopySource implements CopySource {
   readonly id: string;
+  readonly isShared = false;
   readonly #db: Database.Database;
 
   constructor(db: Database.Database) {

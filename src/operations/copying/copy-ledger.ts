@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { LedgerConfig } from '../../config/contract/config.ts';
 import { DEFAULT_RETRY } from '../../config/options/sink-options.ts';
 import { judgeBy } from '../../delivery/judge.ts';
@@ -13,7 +12,7 @@ import { ledgerPlaceOf } from '../opening/configured-ledger.ts';
 import { FilePlace } from '../opening/file-place.ts';
 import type { LedgerPlace } from '../opening/ledger-place.ts';
 import { DataDirInUse, holdDataDir } from '../opening/open-ledger.ts';
-import { hasLiveProcess, processesOf } from '../opening/processes.ts';
+import { hasLiveProcess } from '../opening/processes.ts';
 
 /** The engine of a ledger, as people name it. */
 export type Engine = 'sqlite' | 'postgres';
@@ -60,7 +59,8 @@ export class CopyFailed extends Error {
 
 /**
  * Copies the ledger in `data_dir` to the configured server, or back. If an earlier copy of the same ledger was not finished, continues it. Compares both, marks
- * the source as moved, and only then makes the copy a ledger: whenever the process dies, at most one of the two lets a process deliver.
+ * the source as moved, and only then makes the copy a ledger: whenever the process dies, at most one of the two lets a process deliver. A source on which another
+ * machine could begin to work is marked before it is read, too.
  * @throws CopyFailed, DataDirInUse, DataDirUnusable, LedgerError, or the signal's reason
  */
 export async function copyLedger(
@@ -79,43 +79,12 @@ export async function copyLedger(
   const held = holdDataDir(dataDir);
   try {
     if (hasLiveProcess(dataDir)) throw new DataDirInUse(`A worker uses the data directory ${dataDir}.`);
-    return await whileHeld(from, dataDir, parts, (signal) =>
-      copy({ from, to }, request.dryRun, { ...parts, signal }),
-    );
+    return await copy({ from, to }, request.dryRun, parts);
+  } catch (error) {
+    // A ledger reports as its own error what ends the reading of its rows.
+    throw parts.signal.aborted ? parts.signal.reason : error;
   } finally {
     held.release();
-  }
-}
-
-/** Runs `work` while this process holds the ledger, and makes sure that `work` ends if it loses the ledger. */
-async function whileHeld<T>(
-  place: LedgerPlace,
-  dataDir: string,
-  { clock, signal }: CopyParts,
-  work: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const processes = processesOf(dataDir);
-  const holder = `copy-${randomUUID()}`;
-  const self = await processes.join(holder);
-  try {
-    const isDead = (other: string) => processes.isDead(other);
-    const held = await place.hold({ clock, holder, isDead });
-    const lost = new AbortController();
-    void held.lost.then((other) =>
-      lost.abort(
-        new CopyFailed(`Another leadsync has taken the ledger over: ${other}.`, 'Stop it, then copy again.'),
-      ),
-    );
-    const stop = AbortSignal.any([signal, lost.signal]);
-    try {
-      return await work(stop);
-    } catch (error) {
-      throw stop.aborted ? stop.reason : error;
-    } finally {
-      await held.release();
-    }
-  } finally {
-    self.release();
   }
 }
 
@@ -132,20 +101,28 @@ async function copy(places: Places, dryRun: boolean, parts: CopyParts): Promise<
       `There is no ledger in ${from.where}.`,
       'Check data_dir, ledger.url and --from.',
     );
-  if (!dryRun) await settle(from, parts);
   const source = await from.copySource();
   try {
     const isContinued = await to.inspectTarget(source.id);
     const moved = await source.movedTo();
     if (moved && !isContinued) throw movedError(from.where, moved.to, moved.at);
-    const tables: Record<string, number> = {};
-    for (const table of COPIED_TABLES) tables[table.inSqlite] = await source.count(table);
-    const result = { from: from.where, to: to.where, isContinued, tables };
-    if (!dryRun) await copyInto(await to.copyTarget(source.id), source, places, result, parts);
-    return result;
+    const copied = (tables: CopiedLedger['tables']) => ({
+      from: from.where,
+      to: to.where,
+      isContinued,
+      tables,
+    });
+    if (dryRun) return copied(await countRows(source));
+    return copied(await copyInto(await to.copyTarget(source.id), source, places, parts));
   } finally {
     await source.close();
   }
+}
+
+async function countRows(source: CopySource): Promise<CopiedLedger['tables']> {
+  const tables: Record<string, number> = {};
+  for (const table of COPIED_TABLES) tables[table.inSqlite] = await source.count(table);
+  return tables;
 }
 
 /** Lets a ledger do what it does when it is idle, so that nothing is half done: a server's counts and times are then where a copy expects them. */
@@ -160,21 +137,28 @@ async function settle(place: LedgerPlace, { clock, random }: CopyParts): Promise
   }
 }
 
+/** Copies into a target that was begun, and returns the number of rows of each table. */
 async function copyInto(
   target: CopyTarget,
   source: CopySource,
-  { to }: Places,
-  { tables, isContinued }: CopiedLedger,
+  { from, to }: Places,
   parts: CopyParts,
-): Promise<void> {
+): Promise<CopiedLedger['tables']> {
+  const mark = () => source.markMoved({ to: to.where, at: parts.clock.now().getTime() });
   try {
+    // Only once the target is begun: the same command then continues the copy, whatever happens.
+    if (source.isShared) await mark();
+    await settle(from, parts);
+    const tables = await countRows(source);
     await copyRows(source, target, tables, parts);
     parts.onCompare?.();
-    await compare(source, target, isContinued, parts.signal);
-    await source.markMoved({ to: to.where, at: parts.clock.now().getTime() });
+    await compare(source, target, parts.signal);
+    // Again, because an operator may have taken the mark away meanwhile.
+    await mark();
     reach('copy-moved');
     await target.finish(await source.facts());
     reach('copy-finished');
+    return tables;
   } finally {
     await target.close();
   }
@@ -202,12 +186,7 @@ async function copyRows(
   }
 }
 
-async function compare(
-  source: CopySource,
-  target: CopyTarget,
-  isContinued: boolean,
-  signal: AbortSignal,
-): Promise<void> {
+async function compare(source: CopySource, target: CopyTarget, signal: AbortSignal): Promise<void> {
   for (const table of COPIED_TABLES) {
     signal.throwIfAborted();
     const [one, other] = [await source.digest(table), await target.digest(table)];
@@ -215,9 +194,7 @@ async function compare(
     const counts = `${one.rows} rows there, ${other.rows} in the copy`;
     throw new CopyFailed(
       `The copy differs from the ledger in the table ${table.inSqlite} (${counts}), and is not used.`,
-      isContinued
-        ? 'If leadsync has run on the old ledger since the copy began, remove the unfinished copy, then copy again.'
-        : 'Remove the unfinished copy, then copy again. If the copy differs again, please report it.',
+      `Remove the unfinished copy${source.isShared ? ', give `leadsync ledger accept`' : ''}, then copy again. If leadsync has not run on the old ledger since the copy began, please report it.`,
     );
   }
 }

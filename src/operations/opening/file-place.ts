@@ -1,7 +1,6 @@
 import { existsSync, renameSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { HeldLedger } from '../../ledger/contract/held-ledger.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { CopySource, CopyTarget } from '../../ledger/contract/ledger-copy.ts';
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
@@ -90,12 +89,7 @@ export class FilePlace implements LedgerPlace {
     return openLedger({ ...options, ...held, file: this.file, compilesLate: true });
   }
 
-  /** The lock of the data directory holds the file in it, too. */
-  async hold(): Promise<HeldLedger> {
-    return { lost: new Promise(() => undefined), release: async () => true };
-  }
-
-  async heldElsewhere(): Promise<undefined> {}
+  async usedElsewhere(): Promise<undefined> {}
 
   async liftMove(): Promise<boolean> {
     return liftMove(this.file);

@@ -1,5 +1,4 @@
 import type { Judge } from '../../leads/judgement.ts';
-import type { HeldLedger, HoldOptions } from '../../ledger/contract/held-ledger.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { CopySource, CopyTarget } from '../../ledger/contract/ledger-copy.ts';
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
@@ -48,16 +47,11 @@ export interface LedgerPlace {
   setAside(now: Date): readonly string[];
   /** Opens the ledger in this thread. @throws LedgerError */
   open(options: OpenOptions): Promise<Ledger>;
-  /**
-   * Makes this process, which holds the data directory, the only one that polls and dispatches with the ledger. The ledger must be open.
-   * @throws LedgerError with the code `held` if another process is
-   */
-  hold(options: HoldOptions): Promise<HeldLedger>;
-  /** Returns a description of a process that works with the ledger without this data directory; undefined if none is known. @throws LedgerError */
-  heldElsewhere(): Promise<string | undefined>;
+  /** Returns a description of the processes that work on the ledger, if none uses this data directory; undefined if there are none. @throws LedgerError */
+  usedElsewhere(): Promise<string | undefined>;
   /** Takes the mark away that the ledger was moved to another place. Returns whether it had the mark. @throws LedgerError */
   liftMove(): Promise<boolean>;
-  /** Opens the ledger to copy it. This process must hold it. @throws LedgerError */
+  /** Opens the ledger to copy it. This process must hold the data directory. @throws LedgerError with the code `held` if another machine works on it */
   copySource(): Promise<CopySource>;
   /** Checks that the ledger with the id `source` can be copied here. Returns whether an earlier copy of it was not finished. @throws LedgerError */
   inspectTarget(source: string): Promise<boolean>;

@@ -1,8 +1,6 @@
 import { existsSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { LedgerServer } from '../../config/contract/config.ts';
-import type { HeldLedger, HoldOptions } from '../../ledger/contract/held-ledger.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import type { CopySource, CopyTarget } from '../../ledger/contract/ledger-copy.ts';
 import type { PageReader } from '../../ledger/contract/ledger-pages.ts';
@@ -60,14 +58,14 @@ export class ServerPlace implements LedgerPlace {
   async check(signal: AbortSignal, clock: Clock): Promise<string> {
     const { inspectServer } = await loadInspection();
     const found = await inspectServer(this.#place());
-    const { exists, isOlder, version, roundTripMs, now, losesCommits, holder, powers } = found;
+    const { exists, isOlder, version, roundTripMs, now, losesCommits, inUseBy, powers } = found;
     const aheadMs = Math.round(now - clock.now().getTime());
     signal.throwIfAborted();
     return [
       `PostgreSQL ${version} answers.`,
       exists ? `The ledger is in ${this.where}.` : `The first run creates the ledger in ${this.where}.`,
       ...(isOlder ? ['An older leadsync wrote it; the next start upgrades it.'] : []),
-      ...(holder === undefined ? [] : [`It is in use by ${holder}.`]),
+      ...(inUseBy === undefined ? [] : [`These work on it: ${inUseBy}.`]),
       ...(roundTripMs > ROUND_TRIP_MS
         ? [`An answer takes ${printSpan(roundTripMs)}, which limits how much one process delivers.`]
         : []),
@@ -106,20 +104,13 @@ export class ServerPlace implements LedgerPlace {
 
   async open(options: OpenOptions): Promise<Ledger> {
     const { openPostgresLedger } = await import('../../ledger-postgres/postgres-ledger.ts');
-    const isDead = (holder: string) => processesOf(this.#dataDir).isDead(holder);
-    return openPostgresLedger({ ...options, ...this.#place(options.holder), isDead });
+    return openPostgresLedger({ ...options, ...this.#place(options.holder), isDead: this.#isDead });
   }
 
-  async hold(options: HoldOptions): Promise<HeldLedger> {
-    const { holdLedger } = await import('../../ledger-postgres/hold-ledger.ts');
-    const { pid } = process;
-    return holdLedger(this.#place(options.holder), { ...options, machine: hostname(), pid });
-  }
-
-  async heldElsewhere(): Promise<string | undefined> {
+  async usedElsewhere(): Promise<string | undefined> {
     if (isDataDirInUse(this.#dataDir)) return undefined;
     const { inspectServer } = await loadInspection();
-    return (await inspectServer(this.#place())).holder;
+    return (await inspectServer(this.#place())).inUseBy;
   }
 
   async liftMove(): Promise<boolean> {
@@ -129,17 +120,17 @@ export class ServerPlace implements LedgerPlace {
 
   async copySource(): Promise<CopySource> {
     const { openPostgresSource } = await import('../../ledger-postgres/copying/postgres-copy-source.ts');
-    return openPostgresSource(this.#place());
+    return openPostgresSource(this.#place(), this.#isDead);
   }
 
   async inspectTarget(source: string): Promise<boolean> {
     const { inspectPostgresTarget } = await import('../../ledger-postgres/copying/postgres-copy-target.ts');
-    return inspectPostgresTarget(this.#place(), source);
+    return inspectPostgresTarget(this.#place(), source, this.#isDead);
   }
 
   async copyTarget(source: string): Promise<CopyTarget> {
     const { openPostgresTarget } = await import('../../ledger-postgres/copying/postgres-copy-target.ts');
-    return openPostgresTarget(this.#place(), source);
+    return openPostgresTarget(this.#place(), source, this.#isDead);
   }
 
   async openStores(options: StoreOptions): Promise<InstallationStores> {
@@ -152,6 +143,9 @@ export class ServerPlace implements LedgerPlace {
     const { openPostgresPages } = await import('../../ledger-postgres/postgres-pages.ts');
     return openPostgresPages(this.#place());
   }
+
+  /** Whether a process of this data directory is known to be dead. */
+  readonly #isDead = (holder: string) => processesOf(this.#dataDir).isDead(holder);
 
   #place(holder?: string) {
     const { url, schema, connections } = this.#server;

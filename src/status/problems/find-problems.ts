@@ -53,11 +53,11 @@ export function findProblems(
   return problems.toSorted((one, other) => ORDER[one.severity] - ORDER[other.severity]);
 }
 
-function notRunning({ command, heldElsewhere }: ProblemContext): Problem {
-  if (heldElsewhere !== undefined) {
+function notRunning({ command, usedElsewhere }: ProblemContext): Problem {
+  if (usedElsewhere !== undefined) {
     const nextStep =
-      'Run this command on that machine, with the same configuration: it shows the whole state.';
-    const message = `No leadsync is running on this data directory. Another one works with the ledger, or has ended in the last 30 seconds: ${heldElsewhere}.`;
+      'Run this command on one of these machines, with the same configuration: it shows the whole state.';
+    const message = `No leadsync is running on this data directory. These work on the ledger, or were killed in the last 10 seconds: ${usedElsewhere}.`;
     return problem('not_running', null, message, nextStep, nextStep, 'warning');
   }
   const message = 'No leadsync is running on this data directory, so nothing is polled or delivered.';

@@ -54,8 +54,8 @@ export interface ProblemContext extends TextOptions {
   readonly now: Date;
   /** Whether a `run` or `sync` process uses the data directory. */
   readonly running: boolean;
-  /** If none does: a process that works with the ledger without this data directory, or that has done so in the last 30 seconds. */
-  readonly heldElsewhere?: string | undefined;
+  /** If none does: the processes that work on the ledger without this data directory, or were killed in the last 10 seconds. */
+  readonly usedElsewhere?: string | undefined;
   /** Whether the running leadsync answers requests. True if it has no admin address, or if no leadsync is running. */
   readonly answers: boolean;
   /** Why the running leadsync is not ready, as it states itself. If it does not answer, a sentence that says so. */

@@ -18,14 +18,6 @@ export const ledgerEvents = {
       `The ledger in ${where} was removed or replaced while leadsync was running. leadsync stops, because the next start would not find new records. ${hint}`,
   }),
 
-  /** Another process took the ledger over, so leadsync stops. `by` describes that process. */
-  'ledger-taken-over': eventKind<{ where: string; by: string }>({
-    level: 'error',
-    fields: ['where', 'by'],
-    message: ({ where, by }) =>
-      `Another leadsync has taken over the ledger in ${where}: ${by}. This leadsync stops. It had not shown for 30 seconds that it was alive, because its machine was suspended or could not reach the server.`,
-  }),
-
   /** `copy` is the path of a copy of the ledger from before the upgrade. If there is no copy, `reason` says why. */
   'ledger-upgraded': eventKind<{
     fromSchema: number;

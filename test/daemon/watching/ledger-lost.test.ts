@@ -1,32 +1,28 @@
 import { expect, test } from 'vitest';
-import { ledgerReplaced, ledgerTakenOver } from '../../../src/daemon/watching/ledger-lost.ts';
+import { ledgerReplaced } from '../../../src/daemon/watching/ledger-lost.ts';
 import { LedgerError } from '../../../src/ledger/contract/ledger-error.ts';
 import type { Event } from '../../../src/telemetry/events.ts';
 import { HeldClock } from '../../support/time/held-clock.ts';
 
-type Parts = Parameters<typeof ledgerTakenOver>[0];
+type Parts = Parameters<typeof ledgerReplaced>[0];
 
 /** Returns the parts that these functions use, and the events that they emit. */
-function parts(isReplaced: () => Promise<boolean>, ledgerLost?: Promise<string>) {
+function parts(isReplaced: () => Promise<boolean>) {
   const events: Event['type'][] = [];
   const clock = new HeldClock();
   const config = { dataDir: '/data', ledgerServer: undefined, gracePeriodMs: 25_000 };
   const telemetry = { emit: ({ type }: Event) => events.push(type) };
-  const made = { ledger: { isReplaced }, ledgerLost, clock, current: { config }, telemetry };
+  const made = { ledger: { isReplaced }, clock, current: { config }, telemetry };
   return { parts: made as unknown as Parts, events, clock };
 }
 
-test('a process that has lost its ledger to another one may finish its attempts, because their leases are its own', async () => {
-  const { parts: own, events } = parts(async () => false, Promise.resolve('process 7 on other'));
-  expect(await ledgerTakenOver(own)).toMatchObject({ graceMs: 25_000 });
-  expect(events).toEqual(['ledger-taken-over']);
-});
-
 const newer = new LedgerError('newer', 'It is newer.', 'Upgrade.');
+const moved = new LedgerError('moved', 'It was moved.', 'Use that one.');
 
 test.each([
   { what: 'replaced', isReplaced: async () => true, event: 'ledger-replaced' },
   { what: 'upgraded', isReplaced: () => Promise.reject(newer), event: 'ledger-failed' },
+  { what: 'moved', isReplaced: () => Promise.reject(moved), event: 'ledger-failed' },
 ])('a process whose ledger was $what stops without a grace period', async ({ isReplaced, event }) => {
   const { parts: own, events, clock } = parts(isReplaced);
   const failure = ledgerReplaced(own, new AbortController().signal);

@@ -1,10 +1,13 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
 import { DEFAULT_RETRY } from '../../../src/config/options/sink-options.ts';
 import { judgeBy } from '../../../src/delivery/judge.ts';
 import type { Ledger } from '../../../src/ledger/contract/ledger.ts';
+import type { Machines } from '../../../src/ledger/contract/machines.ts';
+import { DUTY_LEASE_MS } from '../../../src/ledger/rules/machines/lease-times.ts';
+import { openPostgresLedger } from '../../../src/ledger-postgres/postgres-ledger.ts';
 import { acceptNewLedger } from '../../../src/operations/opening/accept-ledger.ts';
 import { FilePlace } from '../../../src/operations/opening/file-place.ts';
 import { holdDataDir } from '../../../src/operations/opening/open-ledger.ts';
@@ -142,6 +145,20 @@ test('a copy that differs is not used, and the old ledger stays in use', async (
   await opened(filePlace(installation));
 });
 
+/** Shows on the server that a process of another machine works with the ledger there. */
+async function works({ config, schema }: Installation, holder: string): Promise<Machines> {
+  const url = String(config.ledgerServer?.url.reveal());
+  const options = { ...parts, url, schema, connections: 2, applicationName: schema, create: true, holder };
+  const ledger = await openPostgresLedger(options);
+  onTestFinished(() => ledger.close());
+  const machines = ledger.machines(DUTY_LEASE_MS);
+  await machines.beat(
+    { machine: 'other', role: 'run', sinks: [], folders: [], wants: [], reluctant: [] },
+    () => [],
+  );
+  return machines;
+}
+
 test('refuses while leadsync, a worker or another machine works with either ledger', async () => {
   const installation = await Installation.eventful();
   const held = holdDataDir(installation.dataDir);
@@ -151,10 +168,50 @@ test('refuses while leadsync, a worker or another machine works with either ledg
   await expect(installation.copy('sqlite')).rejects.toThrow('A worker uses the data directory');
   worker.release();
   await installation.copy('sqlite');
-  const lock = await serverPlace(installation).hold({ ...parts, holder: 'other', isDead: async () => false });
+  const other = await works(installation, 'other');
   installation.removeFile();
+  await expect(installation.copy('postgres')).rejects.toMatchObject({
+    code: 'held',
+    message: expect.stringContaining('is to be copied, and others work on it: leadsync run on other, since '),
+  });
+  await other.leave();
+  await installation.copy('postgres');
+});
+
+test('refuses to replace an empty ledger on the server while another machine works with it', async () => {
+  const installation = await Installation.eventful();
+  const other = await works(installation, 'other');
+  await expect(installation.copy('sqlite')).rejects.toMatchObject({
+    code: 'held',
+    message: expect.stringContaining('is to be replaced by a copy'),
+  });
+  await other.leave();
+  await installation.copy('sqlite');
+});
+
+test('a process that was killed on this data directory does not count', async () => {
+  const installation = await Installation.eventful();
+  await installation.copy('sqlite');
+  await works(installation, 'killed');
+  // The lock file of a process that no longer locks it.
+  mkdirSync(join(installation.dataDir, 'processes'), { recursive: true });
+  writeFileSync(join(installation.dataDir, 'processes', 'killed.lock'), '');
+  installation.removeFile();
+  await installation.copy('postgres');
+});
+
+test('a ledger on a server is marked before it is read', async () => {
+  const installation = await Installation.eventful();
+  await installation.copy('sqlite');
+  installation.removeFile();
+  const stop = new AbortController();
+  const onProgress = () => stop.abort(new Error('stopped'));
+  await expect(installation.copy('postgres', { signal: stop.signal, onProgress })).rejects.toThrow('stopped');
+  await expect(opened(serverPlace(installation))).rejects.toMatchObject({ code: 'moved' });
+  // Given up: the old ledger is used again, and what the unfinished copy has is known to be too little.
+  expect(await acceptNewLedger(installation.config, parts)).toMatchObject({ lifted: true });
+  await works(installation, 'other');
   await expect(installation.copy('postgres')).rejects.toMatchObject({ code: 'held' });
-  await lock.release();
 });
 
 test('a dry run counts rows and changes nothing', async () => {
