@@ -83,18 +83,23 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
     },
   },
   'ledger-postgres': {
-    database: {
+    schema: {
       imports: [],
       because:
-        'ledger-postgres/database/ is connections, transactions, the schema and the rows of sinks; it must not know what a lead is owed.',
+        'ledger-postgres/schema/ is the tables, the views and the migrations; it must not know who reads or writes them.',
+    },
+    database: {
+      imports: ['schema'],
+      because:
+        'ledger-postgres/database/ is connections, transactions and the rows of sinks; it must not know what a lead is owed.',
     },
     delivering: {
-      imports: ['database', 'queries'],
+      imports: ['database', 'queries', 'schema'],
       because:
         'ledger-postgres/delivering/ is what is owed, claimed and settled; it must not know how a listing is recorded.',
     },
     control: {
-      imports: ['database', 'delivering', 'queries'],
+      imports: ['database', 'delivering', 'queries', 'schema'],
       because:
         'ledger-postgres/control/ is what operators and configurations change; it must not know how a listing is recorded or an attempt made.',
     },
@@ -103,12 +108,12 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
       because: 'ledger-postgres/recording/ takes in a listing, and owes what is new in the same transaction.',
     },
     privacy: {
-      imports: ['database', 'delivering'],
+      imports: ['database', 'delivering', 'schema'],
       because:
         'ledger-postgres/privacy/ takes persons and old contents out; it must not know who asks for what is left.',
     },
     queries: {
-      imports: ['database'],
+      imports: ['database', 'schema'],
       because: 'ledger-postgres/queries/ only reads.',
     },
     machines: {
@@ -122,7 +127,7 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
         'ledger-postgres/installation/ keeps what an installation has beside its leads; it must not know a lead.',
     },
     copying: {
-      imports: ['.', 'database'],
+      imports: ['.', 'database', 'schema'],
       because:
         'ledger-postgres/copying/ reads and writes whole tables to copy a ledger, while no process works with it; it must not know what a row means.',
     },
@@ -140,6 +145,7 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
         'privacy',
         'recording',
         'queries',
+        'schema',
       ],
       because: 'The files of ledger-postgres/ itself put the ledger together; begin at postgres-ledger.ts.',
     },

@@ -3,9 +3,9 @@ import { LedgerError } from '../ledger/contract/ledger-error.ts';
 import { liveProcessesIn } from './database/live-processes.ts';
 import { requireEmpty, shapeIn } from './database/migrating.ts';
 import { PostgresAccess, type PostgresPlace } from './database/postgres-access.ts';
-import { migrations } from './database/schema.ts';
 import { requireSuitable, type ServerFacts } from './database/suitable-server.ts';
 import { POWERS } from './query-session.ts';
+import { migrations } from './schema/schema.ts';
 
 /** Number of times that the round trip is measured. */
 const ROUND_TRIPS = 5;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LeasedDuties } from '../../src/daemon/joints/leased-duties.ts';
+import { LeasedDuties } from '../../src/daemon/duties/leased-duties.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import type { HeldDuty } from '../../src/ledger/contract/machines.ts';
 import { openPostgresLedger } from '../../src/ledger-postgres/postgres-ledger.ts';

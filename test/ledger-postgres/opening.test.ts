@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
-import { machineTables } from '../../src/ledger-postgres/database/machines-migration.ts';
-import { migrations } from '../../src/ledger-postgres/database/schema.ts';
 import { openPostgresLedger, type PostgresLedgerOptions } from '../../src/ledger-postgres/postgres-ledger.ts';
+import { machineTables } from '../../src/ledger-postgres/schema/machines-migration.ts';
+import { migrations } from '../../src/ledger-postgres/schema/schema.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { LedgerUnderTest, MINUTE } from '../ledger/ledger-under-test.ts';
 import { freePort } from '../support/servers/server-process.ts';

@@ -1,17 +1,17 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import { PostgresAccess } from '../../src/ledger-postgres/database/postgres-access.ts';
-import type * as schema from '../../src/ledger-postgres/database/schema.ts';
 import { statement } from '../../src/ledger-postgres/database/statement.ts';
 import type { Transaction } from '../../src/ledger-postgres/database/transaction.ts';
 import { openPostgresLedger } from '../../src/ledger-postgres/postgres-ledger.ts';
+import type * as schema from '../../src/ledger-postgres/schema/schema.ts';
 import { systemClock } from '../../src/platform/time/clock.ts';
 import { LedgerUnderTest } from '../ledger/ledger-under-test.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { startTransactionPooler } from './transaction-pooler.ts';
 
 // The last migration stores the limits that it runs with.
-vi.mock('../../src/ledger-postgres/database/schema.ts', async (original) => ({
+vi.mock('../../src/ledger-postgres/schema/schema.ts', async (original) => ({
   migrations: [
     ...(await original<typeof schema>()).migrations,
     "CREATE TABLE _limits AS SELECT current_setting('statement_timeout') AS statement, current_setting('lock_timeout') AS lock",

@@ -1,9 +1,9 @@
 import { planBackfill } from '../../ledger/rules/delivering/superseding.ts';
-import { HAS_CONTENT } from '../database/delivery-sql.ts';
 import { findSink } from '../database/sinks.ts';
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { NewestContent } from '../delivering/superseding.ts';
+import { HAS_CONTENT } from '../schema/delivery-sql.ts';
 
 /** Maximum numbers of leads that a step records as owed or skipped, and of version numbers among which it looks for them. */
 const MAX_LEADS_PER_STEP = 300;

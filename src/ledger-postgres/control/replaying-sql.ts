@@ -1,6 +1,6 @@
 import type { StoredReplay } from '../../ledger/rules/control/replay-selection.ts';
-import { HAS_CONTENT, hasReason } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
+import { HAS_CONTENT, hasReason } from '../schema/delivery-sql.ts';
 
 /** A lead that a replay selects: the version by which it was found, and its current version. */
 export interface CurrentLead {

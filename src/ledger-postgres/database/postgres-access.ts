@@ -4,10 +4,10 @@ import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts'
 import { quoted } from '../../postgres/identifier.ts';
 import { hostOf } from '../../postgres/open-pool.ts';
 import { AGAIN, isOfServer } from '../../postgres/server-error.ts';
+import { requireKnown } from '../schema/known-shape.ts';
 import { begin, type Mode } from './begin-transaction.ts';
 import { COMMIT, Commits } from './commits.ts';
 import { type Asked, fly } from './flight.ts';
-import { requireKnown } from './known-shape.ts';
 import { endsConnection, isReadOnly, toLedgerFailure } from './ledger-failure.ts';
 import type { LedgerPool } from './ledger-pool.ts';
 import { type ConnectionPlace, openPools, type Pools } from './pools.ts';

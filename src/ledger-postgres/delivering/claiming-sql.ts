@@ -1,7 +1,7 @@
 import type { DueDelivery } from '../../ledger/rules/delivering/divide-into-batches.ts';
-import { KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { type RawSink, SINK_COLUMNS } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
+import { KEEPS_MAPPING } from '../schema/delivery-sql.ts';
 import { UNBLOCKED } from './content-order-sql.ts';
 import { inOrder } from './lock-batches.ts';
 

@@ -2,9 +2,9 @@ import { mayHaveArrived, type Outcome } from '../../leads/outcome.ts';
 import { safeRaw, storable } from '../../leads/storable-text.ts';
 import type { Attempt } from '../../ledger/contract/ledger-delivering.ts';
 import { boundBy, isUncounted, type Result } from '../../ledger/rules/delivering/results.ts';
-import { KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement, texts, type Value } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { KEEPS_MAPPING } from '../schema/delivery-sql.ts';
 import { activityOf } from './sink-activity.ts';
 
 /** The attempt of a batch, its results, and whether the batch is kept after it. */

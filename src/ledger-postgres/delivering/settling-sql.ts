@@ -1,7 +1,7 @@
 import type { PendingRow } from '../../ledger/rules/delivering/attempted-deliveries.ts';
 import type { DeliveryRow } from '../../ledger/rules/delivering/loaded-delivery.ts';
-import { DELIVERY_ID, HAS_CONTENT, IS_NEW_LEAD, KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
+import { DELIVERY_ID, HAS_CONTENT, IS_NEW_LEAD, KEEPS_MAPPING } from '../schema/delivery-sql.ts';
 import { OVERTAKEN } from './content-order-sql.ts';
 import { inOrder } from './lock-batches.ts';
 

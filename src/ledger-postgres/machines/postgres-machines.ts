@@ -8,11 +8,11 @@ import type {
   OwnLife,
 } from '../../ledger/contract/machines.ts';
 import { leaseTimes } from '../../ledger/rules/machines/lease-times.ts';
-import { requireStillHere } from '../database/copy-marks.ts';
 import type { Notices } from '../database/notices.ts';
 import type { PostgresAccess } from '../database/postgres-access.ts';
 import { texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { requireStillHere } from '../schema/copy-marks.ts';
 import { machinesSql } from './machines-sql.ts';
 
 const { ADD_DUTIES, DUTIES, FORGET_PROCESSES, IS_KNOWN, KEEP, LIMIT, PROCESSES, REMOVE, SHOW_LIFE, TAKE } =

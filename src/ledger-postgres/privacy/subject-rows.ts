@@ -1,7 +1,7 @@
 import type { LeadKey, Person, PersonRecord, PersonValue } from '../../leads/person.ts';
-import { DELIVERY_ID } from '../database/delivery-sql.ts';
 import { statement, texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { DELIVERY_ID } from '../schema/delivery-sql.ts';
 
 type Row = PersonRecord[string][number];
 

@@ -1,8 +1,8 @@
 import type { Vitals } from '../../ledger/contract/status-rows.ts';
 import { dateOf } from '../../ledger/rules/queries/delivery-rows.ts';
-import { IS_NEW_LEAD } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { IS_NEW_LEAD } from '../schema/delivery-sql.ts';
 import { status } from './status-queries.ts';
 
 /** Number of the newest deliveries of all sinks among which delivery times are measured. */

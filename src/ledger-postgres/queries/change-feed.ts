@@ -8,9 +8,9 @@ import {
   feedEntries,
   MAX_FEED_ROWS,
 } from '../../ledger/rules/queries/change-feed.ts';
-import { DELIVERY_ID, IS_NEW_LEAD } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { DELIVERY_ID, IS_NEW_LEAD } from '../schema/delivery-sql.ts';
 import { historyOf, requireHistoryOf } from './feed-history.ts';
 import { type RawPoll, toPollRow } from './status-queries.ts';
 

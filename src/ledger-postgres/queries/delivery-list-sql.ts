@@ -2,8 +2,8 @@ import { STATE_CONDITIONS } from '../../ledger/rules/control/selecting.ts';
 import type { MadeAttempts, RawDelivery } from '../../ledger/rules/queries/delivery-rows.ts';
 import { type Cursor, inEachOrder } from '../../ledger/rules/queries/keyset-page.ts';
 import type { BatchAttempt } from '../../ledger/rules/queries/webhook-batch.ts';
-import { DELIVERY_ID, hasReason } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
+import { DELIVERY_ID, hasReason } from '../schema/delivery-sql.ts';
 
 /** Conditions on how a delivery went. Their four parameters begin with the number `first`: the values of `resultValues`. */
 const meets = (first: number) => {

@@ -9,10 +9,10 @@ import {
   traceOf,
   versionEntry,
 } from '../../ledger/rules/queries/trace-entries.ts';
-import { DELIVERY_ID } from '../database/delivery-sql.ts';
 import { countedSinks } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { DELIVERY_ID } from '../schema/delivery-sql.ts';
 import { MAX_OF_ONE_LEAD, newestDeliveries } from './delivery-list.ts';
 
 /** Returns the history of a lead, in chronological order. */

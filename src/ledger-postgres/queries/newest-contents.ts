@@ -1,8 +1,8 @@
 import type { Delivery } from '../../leads/delivery.ts';
 import { type ContentRow, MAX_BYTES, toContent } from '../../ledger/rules/queries/newest-contents.ts';
-import { HAS_CONTENT } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { HAS_CONTENT } from '../schema/delivery-sql.ts';
 
 /** Returns the current versions that were recorded last, newest first, as `LedgerQueries.newestContents` describes. */
 export async function newestContents(tx: Transaction, limit: number): Promise<Delivery[]> {

@@ -26,10 +26,10 @@ import {
   slotsOf,
   totalsOfSlots,
 } from '../../ledger/rules/queries/sink-activity.ts';
-import { DELIVERY_ID } from '../database/delivery-sql.ts';
 import { allSinks, countedSinks } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { DELIVERY_ID } from '../schema/delivery-sql.ts';
 import { speedOfSink } from './speed.ts';
 
 /** Returns the activity of a sink; undefined if the ledger does not know the sink. */

@@ -6,10 +6,10 @@ import {
   sampleOf,
   speedOf,
 } from '../../ledger/rules/queries/speed.ts';
-import { IS_NEW_LEAD } from '../database/delivery-sql.ts';
 import { allSinks } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { IS_NEW_LEAD } from '../schema/delivery-sql.ts';
 
 /** The leads of a source that were first seen at or after a time, in ms since 1970. */
 interface Since {

@@ -1,9 +1,9 @@
 import type { LeadId } from '../../leads/lead.ts';
 import type { Upcoming } from '../../ledger/contract/status-rows.ts';
 import { neverOwed, type OwedRow, owedNext, type VersionRow } from '../../ledger/rules/queries/upcoming.ts';
-import { DELIVERY_ID, HAS_CONTENT, KEEPS_MAPPING } from '../database/delivery-sql.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { DELIVERY_ID, HAS_CONTENT, KEEPS_MAPPING } from '../schema/delivery-sql.ts';
 
 /** Returns, for each source that has a lead with that id, the next delivery of the lead to the sink. */
 export async function upcoming(

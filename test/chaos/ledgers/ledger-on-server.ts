@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { DELIVERY_ID } from '../../../src/ledger-postgres/database/delivery-sql.ts';
+import { DELIVERY_ID } from '../../../src/ledger-postgres/schema/delivery-sql.ts';
 import { CONTRADICTIONS } from '../../ledger-postgres/contradictions.ts';
 import { type PrivatePostgres, startPostgres } from '../../support/servers/private-postgres.ts';
 import { SpellRecord } from '../spell-record.ts';
