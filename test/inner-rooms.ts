@@ -278,17 +278,22 @@ export const innerRooms: Readonly<Record<string, Readonly<Record<string, InnerRo
     },
   },
   daemon: {
-    joints: {
+    duties: {
       imports: [],
+      because:
+        'daemon/duties/ says which work this process does for the whole installation, and which other processes are alive; it must not know what that work is.',
+    },
+    joints: {
+      imports: ['duties'],
       because:
         'daemon/joints/ joins two rooms in a short function each; it must not know what starts or stops it.',
     },
     start: {
-      imports: ['joints'],
+      imports: ['duties', 'joints'],
       because: 'daemon/start/ opens the parts in their order; it must not know what is built of them.',
     },
     units: {
-      imports: ['joints', 'start'],
+      imports: ['duties', 'joints', 'start'],
       because:
         'daemon/units/ runs a source or a sink as one, and exchanges it on a reload; it must not know who asks.',
     },

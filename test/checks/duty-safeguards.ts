@@ -9,7 +9,7 @@ export const dutySafeguards: readonly Safeguard[] = [
   {
     name: 'a process trusts a lease from before it sent the beat',
     without: 'a process that stood still believes in a lease that the ledger has given to another one',
-    file: 'src/daemon/joints/leased-duties.ts',
+    file: 'src/daemon/duties/leased-duties.ts',
     text: 'if (beat) this.#apply(beat, sinceSent);',
     instead: 'if (beat) this.#apply(beat, new Stopwatch(clock));',
     tests: simulation,
@@ -57,7 +57,7 @@ export const dutySafeguards: readonly Safeguard[] = [
   {
     name: 'a beat does not bring back the leases from before a silence',
     without: 'a process that stood still sends leads that another one has begun to send',
-    file: 'src/daemon/joints/signs-of-life.ts',
+    file: 'src/daemon/duties/signs-of-life.ts',
     text: 'return this.isAlive() && since.elapsedMs() <= (this.#sinceAlive?.elapsedMs() ?? 0);',
     instead: 'return this.isAlive();',
     tests: ['test/daemon/joints/attempt-lease.test.ts'],
@@ -73,10 +73,10 @@ export const dutySafeguards: readonly Safeguard[] = [
   {
     name: 'a process is dead only if this machine has seen no beat of it, either',
     without: "a clock of the server that is set ahead makes every process end the others' leases",
-    file: 'src/daemon/joints/other-processes.ts',
+    file: 'src/daemon/duties/other-processes.ts',
     text: ' && unseenMs >= unchangedMs',
     instead: '',
-    tests: ['test/daemon/joints/other-processes.test.ts'],
+    tests: ['test/daemon/duties/other-processes.test.ts'],
   },
   {
     name: 'the leases of a process that has come back are not reclaimed',

@@ -9,8 +9,8 @@ import { startStub } from '../stub/stub.ts';
 import { tempDir } from '../support/files/temp-dir.ts';
 import { startWebhookReceiver } from '../support/servers/webhook-receiver.ts';
 import { until } from '../support/time/until.ts';
+import { GivenDuties } from './duties/given-duties.ts';
 import { Reported } from './joints/fakes.ts';
-import { GivenDuties } from './joints/given-duties.ts';
 
 const LEADS = 40;
 

@@ -11,10 +11,10 @@ import type { Clock } from '../../platform/time/clock.ts';
 import type { Stopwatch } from '../../platform/time/stopwatch.ts';
 import type { Emit, Event } from '../../telemetry/events.ts';
 import type { Span, Tracing } from '../../telemetry/tracing.ts';
+import type { SignsOfLife } from '../duties/signs-of-life.ts';
 import { AttemptLease } from './attempt-lease.ts';
 import { callSink, errorName, REPORT_HINT } from './call-sink.ts';
 import { mapBatch } from './map-batch.ts';
-import type { SignsOfLife } from './signs-of-life.ts';
 
 /** Finds the sink of an attempt and keeps it open until the attempt has ended. */
 export interface SinkChoice {

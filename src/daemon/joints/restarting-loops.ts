@@ -2,7 +2,7 @@ import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { HeldDuty } from '../../ledger/contract/machines.ts';
 import type { Clock } from '../../platform/time/clock.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import type { Duties, Duty } from './duties.ts';
+import type { Duties, Duty } from '../duties/duties.ts';
 
 const AFTER_FAULT_MS = 1_000;
 

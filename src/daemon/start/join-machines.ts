@@ -4,7 +4,7 @@ import { isShared, type Machines, type OwnLife } from '../../ledger/contract/mac
 import { DUTY_LEASE_MS } from '../../ledger/rules/machines/lease-times.ts';
 import type { Closers } from '../../platform/process/closers.ts';
 import type { Clock } from '../../platform/time/clock.ts';
-import { LeasedDuties } from '../joints/leased-duties.ts';
+import { LeasedDuties } from '../duties/leased-duties.ts';
 import { requireOwnFolders } from './require-own-folders.ts';
 
 /** The sinks to which a process dispatches, and those whose folder is only on its machine. */

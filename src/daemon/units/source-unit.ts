@@ -2,7 +2,7 @@ import type { SourceConfig } from '../../config/contract/config.ts';
 import type { DutyWork, HeldDuty } from '../../ledger/contract/machines.ts';
 import type { Source } from '../../source/contract/source.ts';
 import { openSource } from '../../source/http-source.ts';
-import { onceHeld } from '../joints/once-held.ts';
+import { onceHeld } from '../duties/once-held.ts';
 import { type PolledOnce, type PollFailure, type PollParts, poll } from '../joints/poll.ts';
 import { pollLoop } from '../joints/poll-loop.ts';
 import { PollRequest } from '../joints/poll-request.ts';

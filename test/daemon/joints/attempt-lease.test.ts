@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { SignsOfLife } from '../../../src/daemon/duties/signs-of-life.ts';
 import { AttemptLease } from '../../../src/daemon/joints/attempt-lease.ts';
-import { SignsOfLife } from '../../../src/daemon/joints/signs-of-life.ts';
 import { Stopwatch } from '../../../src/platform/time/stopwatch.ts';
 import { HeldClock } from '../../support/time/held-clock.ts';
 

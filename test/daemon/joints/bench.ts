@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { onTestFinished } from 'vitest';
+import type { SignsOfLife } from '../../../src/daemon/duties/signs-of-life.ts';
 import { BatchThrottle, type Rate } from '../../../src/daemon/joints/batch-throttle.ts';
 import { deliverBatch } from '../../../src/daemon/joints/deliver.ts';
 import { dispatch } from '../../../src/daemon/joints/dispatch.ts';
-import type { SignsOfLife } from '../../../src/daemon/joints/signs-of-life.ts';
 import { Wake } from '../../../src/daemon/joints/wake.ts';
 import { InProcessCarrier } from '../../../src/delivery/in-process-carrier.ts';
 import { judgeBy } from '../../../src/delivery/judge.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type Duties, everyDuty } from '../../../src/daemon/joints/duties.ts';
+import { type Duties, everyDuty } from '../../../src/daemon/duties/duties.ts';
 import { Loops } from '../../../src/daemon/joints/restarting-loops.ts';
 import { HeldClock, rest } from '../../support/time/held-clock.ts';
-import { GivenDuties } from './given-duties.ts';
+import { GivenDuties } from '../duties/given-duties.ts';
 
 /** A loop that the test ends, and what came of each of its runs. */
 class ScriptedLoop {

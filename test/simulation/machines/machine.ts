@@ -1,5 +1,5 @@
-import type { Duty } from '../../../src/daemon/joints/duties.ts';
-import { LeasedDuties } from '../../../src/daemon/joints/leased-duties.ts';
+import type { Duty } from '../../../src/daemon/duties/duties.ts';
+import { LeasedDuties } from '../../../src/daemon/duties/leased-duties.ts';
 import type { DutyWork, HeldDuty, Machines } from '../../../src/ledger/contract/machines.ts';
 import type { Clock } from '../../../src/platform/time/clock.ts';
 import { Stopwatch } from '../../../src/platform/time/stopwatch.ts';

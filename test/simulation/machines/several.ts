@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Duty } from '../../../src/daemon/joints/duties.ts';
+import type { Duty } from '../../../src/daemon/duties/duties.ts';
 import { DUTY_LEASE_MS } from '../../../src/ledger/rules/machines/lease-times.ts';
 import { HeldClock } from '../../support/time/held-clock.ts';
 import { Chance } from '../chance.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { SignsOfLife } from '../../../src/daemon/joints/signs-of-life.ts';
+import { SignsOfLife } from '../../../src/daemon/duties/signs-of-life.ts';
 import { Stopwatch } from '../../../src/platform/time/stopwatch.ts';
 import { HeldClock } from '../../support/time/held-clock.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { OtherProcesses } from '../../../src/daemon/joints/other-processes.ts';
+import { OtherProcesses } from '../../../src/daemon/duties/other-processes.ts';
 import { leaseTimes } from '../../../src/ledger/rules/machines/lease-times.ts';
 import { HeldClock } from '../../support/time/held-clock.ts';
 

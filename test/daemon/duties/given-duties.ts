@@ -1,4 +1,4 @@
-import type { Duties, Duty } from '../../../src/daemon/joints/duties.ts';
+import type { Duties, Duty } from '../../../src/daemon/duties/duties.ts';
 import type { DutyWork } from '../../../src/ledger/contract/machines.ts';
 
 /** Duties that a test gives to a process and takes from it. */

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { LeasedDuties } from '../../../src/daemon/joints/leased-duties.ts';
+import { LeasedDuties } from '../../../src/daemon/duties/leased-duties.ts';
 import type { DutyWork, HeldDuty, Machines, Message } from '../../../src/ledger/contract/machines.ts';
 import { DutyTable } from '../../simulation/machines/duty-table.ts';
 import { HeldClock } from '../../support/time/held-clock.ts';
