@@ -21,7 +21,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'dispatch hears of leads before the commit that records them',
     without: 'a new lead waits for two commits before it is sent',
-    file: 'src/daemon/joints/poll.ts',
+    file: 'src/daemon/joints/record-listing.ts',
     text: '    onOwed();\n    const recorded = await recording;',
     instead: '    const recorded = await recording;',
     tests: ['test/daemon/joints/polling.test.ts'],
@@ -29,7 +29,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'the ledger records a block before the poll compares the next one',
     without: 'if a lead occurs twice in a listing, its older content may be recorded',
-    file: 'src/daemon/joints/poll.ts',
+    file: 'src/daemon/joints/record-listing.ts',
     text: '      expectsNews = await recording;\n      reach(',
     instead: '      reach(',
     tests: ['test/daemon/joints/polling.test.ts'],
@@ -199,7 +199,7 @@ export const readingSafeguards: readonly Safeguard[] = [
   {
     name: 'a failed recording ends the reading of the listing',
     without: 'a poll that cannot record waits for a stalled service before it is tried again',
-    file: 'src/daemon/joints/poll.ts',
+    file: 'src/daemon/joints/record-listing.ts',
     text: 'recording.catch((error: unknown) => reading.abort(error));',
     instead: 'recording.catch(() => undefined);',
     tests: ['test/daemon/joints/polling.test.ts'],
