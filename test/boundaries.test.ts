@@ -416,7 +416,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'status',
       'telemetry',
     ],
-    doors: ['daemon.ts', 'start/compose.ts', 'joints/poll.ts', 'watching/watch-config.ts'],
+    doors: ['daemon.ts', 'start/parts.ts', 'joints/poll.ts', 'watching/watch-config.ts'],
     because: 'daemon/ is the joints and the order of things; it must not know the command line.',
   },
   cli: {

@@ -1,5 +1,5 @@
 import { Daemon } from '../../daemon/daemon.ts';
-import type { DaemonOptions, Role } from '../../daemon/start/compose.ts';
+import type { DaemonOptions, Role } from '../../daemon/start/parts.ts';
 import { readWithStamp } from '../../daemon/watching/watch-config.ts';
 import { StoppedBeforeStart } from '../../operations/opening/new-ledger.ts';
 import { listenForReload, listenForStop } from '../../platform/process/stop-signals.ts';

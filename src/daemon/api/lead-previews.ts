@@ -15,7 +15,7 @@ import { notOwed, type PreviewResult, preview, previewNote } from '../../operati
 import { sentence } from '../../platform/text/human-readable.ts';
 import type { Preview } from '../../sinks/sink.ts';
 import { commandInText } from '../../status/problems/problem.ts';
-import type { Parts } from '../start/compose.ts';
+import type { Parts } from '../start/parts.ts';
 
 /** What the functions in this file need. `query` runs one of the `PageQueries`. @throws RequestError */
 interface PreviewParts {

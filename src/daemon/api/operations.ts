@@ -24,7 +24,7 @@ import { contentJson, deliveryJson, historyJson, leadJson, pollJson } from '../.
 import { activityRequest, failureReasonsJson, sinkDetail, sinkRow } from '../../status/sink-detail.ts';
 import { allSinks, viewSinks } from '../../status/status-view.ts';
 import type { Logger } from '../../telemetry/logger.ts';
-import type { Parts } from '../start/compose.ts';
+import type { Parts } from '../start/parts.ts';
 import type { Reloader, ReloadPreview, ReloadResult } from '../units/reloader.ts';
 import { auditLines, countAuditLines } from './audit-lines.ts';
 import { findLeads } from './find-leads.ts';

@@ -13,7 +13,7 @@ import { commandInText } from '../../status/problems/problem.ts';
 import { attemptsJson } from '../../status/sink-detail.ts';
 import { problemJson, sinkOverview, sourceOverview, speedsJson } from '../../status/status-json.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
-import type { Parts } from '../start/compose.ts';
+import type { Parts } from '../start/parts.ts';
 import type { Reloader } from '../units/reloader.ts';
 
 /** Period for which new leads are counted, in hours. */

@@ -4,7 +4,7 @@ import type { AskLedger } from '../../ledger/contract/ledger-pages.ts';
 import type { LedgerStatus } from '../../ledger/contract/status-rows.ts';
 import { batchNotFound } from '../../status/batch-search.ts';
 import { allSinks, viewSources } from '../../status/status-view.ts';
-import type { Parts } from '../start/compose.ts';
+import type { Parts } from '../start/parts.ts';
 
 /** Requires known names, because a query for a misspelt name would find nothing, which looks like good news. @throws RequestError */
 export async function requireNames(

@@ -4,7 +4,7 @@ import { type Config, filesOf } from '../../config/contract/config.ts';
 import { ExportFailed } from '../../exports/contract/export-failed.ts';
 import { type ExportConfig, isBackup } from '../../exports/contract/options.ts';
 import { removedByExport } from '../../operations/removed-by-export.ts';
-import type { Parts } from '../start/compose.ts';
+import type { Parts } from '../start/parts.ts';
 
 /** Maximum time for listing the destination of an export, in ms. */
 const LISTING_MS = 5_000;

@@ -6,7 +6,7 @@ import { ledgerPlaceOf } from '../../operations/opening/configured-ledger.ts';
 import { isLoopback } from '../../platform/http/address.ts';
 import type { Closers } from '../../platform/process/closers.ts';
 import { version } from '../../platform/process/version.ts';
-import type { Parts } from '../start/compose.ts';
+import type { Parts } from '../start/parts.ts';
 import { loginProvider } from './login-provider.ts';
 import { type OperationParts, operationsOf } from './operations.ts';
 

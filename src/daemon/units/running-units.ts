@@ -14,7 +14,8 @@ import { describePlan } from '../../operations/planning/describe-plan.ts';
 import { planOf } from '../../operations/planning/plan.ts';
 import { lastExports } from '../../operations/scheduled-exports.ts';
 import type { PolledOnce } from '../joints/poll.ts';
-import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
+import { namesOf } from '../start/compose.ts';
+import { enabledSinks, type Parts } from '../start/parts.ts';
 import { SinkUnit } from './sink-unit.ts';
 import { SourceUnit } from './source-unit.ts';
 

@@ -11,7 +11,7 @@ import { type MirrorParts, mirrorLedger, mirrorOnce } from '../joints/mirror-led
 import { claimLimits } from '../joints/open-carrier.ts';
 import { type Loop, Loops } from '../joints/restarting-loops.ts';
 import { watchWorkers } from '../joints/watch-workers.ts';
-import type { Parts } from '../start/compose.ts';
+import type { Parts } from '../start/parts.ts';
 
 /** A sink's mirror, and what copying to it needs. */
 interface Mirroring {

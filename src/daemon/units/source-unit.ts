@@ -8,7 +8,7 @@ import { pollLoop } from '../joints/poll-loop.ts';
 import { PollRequest } from '../joints/poll-request.ts';
 import { ReportedRejections } from '../joints/reported-rejections.ts';
 import { type DutyLoop, Loops } from '../joints/restarting-loops.ts';
-import type { Parts } from '../start/compose.ts';
+import type { Parts } from '../start/parts.ts';
 
 /** One running source under one configuration. */
 export class SourceUnit {

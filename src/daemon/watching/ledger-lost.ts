@@ -1,7 +1,7 @@
 import { LedgerError, type LedgerErrorCode } from '../../ledger/contract/ledger-error.ts';
 import { ledgerPlaceOf } from '../../operations/opening/configured-ledger.ts';
 import { nextBeat } from '../../platform/time/aligned-sleep.ts';
-import type { Parts } from '../start/compose.ts';
+import type { Parts } from '../start/parts.ts';
 
 /** Interval for checking that the ledger is still the one that was opened, in ms. */
 const CHECK_MS = 1_000;

@@ -1,6 +1,6 @@
 import { Heartbeats } from '../../alerts/heartbeat.ts';
 import { nextBeat } from '../../platform/time/aligned-sleep.ts';
-import type { Parts } from '../start/compose.ts';
+import type { Parts } from '../start/parts.ts';
 
 /** Interval for checking whether a heartbeat is due, in ms. */
 const CHECK_INTERVAL_MS = 1_000;

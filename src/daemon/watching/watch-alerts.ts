@@ -10,7 +10,8 @@ import { type FileRuns, runsOf } from '../../status/export-view.ts';
 import { readPollError } from '../../status/poll-error.ts';
 import { evaluateConditions } from '../../status/problems/alert-conditions.ts';
 import type { AlertInputs, ObservedSink, ObservedSource } from '../../status/problems/alert-inputs.ts';
-import { enabledSinks, namesOf, type Parts } from '../start/compose.ts';
+import { namesOf } from '../start/compose.ts';
+import { enabledSinks, type Parts } from '../start/parts.ts';
 import type { Reloader } from '../units/reloader.ts';
 import { OverduePolls } from './overdue-polls.ts';
 

@@ -1,6 +1,6 @@
 import { reclaimLeases } from '../../operations/opening/reclaim-leases.ts';
 import { nextBeat } from '../../platform/time/aligned-sleep.ts';
-import type { Parts } from '../start/compose.ts';
+import type { Parts } from '../start/parts.ts';
 
 /** Minimum time between two checks for writes by other processes, in ms. */
 const MIN_CHECK_INTERVAL_MS = 100;
