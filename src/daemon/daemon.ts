@@ -37,7 +37,7 @@ const CLOSING_MS = 3_000;
 
 /** Why a process is not ready that the others may take for dead. */
 const UNSEEN =
-  'The ledger has not recorded for several seconds that this process is alive. It neither polls nor delivers until the ledger does.';
+  'The ledger has not recorded for several seconds that this process is alive. This process neither polls nor delivers until the ledger records it.';
 
 /** A running leadsync. Starts its parts in order and stops them in reverse order. */
 export class Daemon {

@@ -51,7 +51,7 @@ const AFTERWARDS = [
   '- A person must log in again for each source whose token is not in the data directory. `leadsync check` shows which.',
 ];
 
-/** Returns the same as JSON. */
+/** Returns the report of a restore as JSON. */
 export function restoreJson({ contents, manifest, ...restored }: Restored) {
   const { file, source, replaces, exchanged, aside, files } = restored;
   return {

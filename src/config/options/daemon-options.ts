@@ -86,7 +86,9 @@ export const daemonOptions = z.strictObject({
         ),
     })
     .prefault({})
-    .describe('The OAuth tokens, which are in the data directory, or with `ledger.url` in its schema.'),
+    .describe(
+      'The OAuth tokens. leadsync stores them in the data directory or, with `ledger.url`, in the schema of the ledger.',
+    ),
   store: z
     .strictObject({
       client_key: secret()

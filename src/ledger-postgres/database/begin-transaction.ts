@@ -4,8 +4,9 @@ import { BEGUN, type Begun, type Commits } from './commits.ts';
 import type { Answer, Asked } from './flight.ts';
 
 /**
- * Whether a transaction writes, or `asks` over connections that no poll or delivery waits for; `owes` if it also takes the owing lock, under which
- * alone anything may be recorded as owed; `moves` if, with that lock, no other transaction may write; `beats` if it writes no more than a sign of life.
+ * What a transaction does. `asks`: reads, over connections that polls and deliveries do not use. `reads`: reads, over those of polls and deliveries.
+ * `writes`: writes. `owes`: also takes the owing lock, without which nothing may be recorded as owed. `moves`: holds that lock, and lets no
+ * other transaction write. `beats`: writes only that this process is alive.
  */
 export type Mode = 'asks' | 'reads' | 'writes' | 'owes' | 'moves' | 'beats';
 

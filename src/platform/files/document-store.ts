@@ -1,4 +1,4 @@
-/** The right to change a document. Its holder is the only one until `lost` aborts. */
+/** The right to change a document, which only one process has at a time. This process has it until `release`, or until `lost` aborts. */
 export interface DocumentLock {
   /** Aborts when another process may take the lock, because this one has not shown for too long that it is alive. */
   readonly lost: AbortSignal;

@@ -38,7 +38,7 @@ export function leadsOf(rows: readonly VersionRow[], subject: Subject): Chunk<Le
   return { found: found.map(({ source, id }) => ({ source, leadId: BigInt(id) })), next: rows.at(-1)?.no };
 }
 
-/** Returns the rejected leads of the person among these. */
+/** Returns the person's rejected leads among these rows. */
 export function rejectedOf(rows: readonly RejectedRow[], subject: Subject): Chunk<RejectedFound> {
   const found = rows.filter(({ raw }) => matchesPerson(raw, subject));
   return {

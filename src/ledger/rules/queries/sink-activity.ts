@@ -94,7 +94,7 @@ export function slotsOf({ now, periodMs }: Omit<ActivityRequest, 'stepMs'>): {
   return { since: end - periodMs, end };
 }
 
-/** Returns the bounds of each age group: the deliveries that were owed after the first time and not after the second one, in ms since 1970. */
+/** Returns the bounds of each age group, in ms since 1970. A group has the deliveries that were owed after `after`, and at `until` at the latest. */
 export function ageRanges(now: Date): readonly (readonly [after: number, until: number])[] {
   return AGES.map((fromMs, index) => {
     const toMs = AGES[index + 1];
