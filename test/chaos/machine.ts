@@ -63,7 +63,14 @@ export function prepareMachine(
 ): Machine {
   const make = (kind: 'daemon' | 'worker', args: ProcessOptions['args']) => {
     const name = partName(kind, number);
-    return new Process({ ...options, name, args, starts: starts[kind], say: (text) => say(name, text) });
+    return new Process({
+      ...options,
+      name,
+      machine: `machine-${number}`,
+      args,
+      starts: starts[kind],
+      say: (text) => say(name, text),
+    });
   };
   const config = ['-c', configFile];
   return {

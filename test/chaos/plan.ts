@@ -166,7 +166,13 @@ function drawSinks(chance: Chance): NonNullable<SceneOptions['sinks']> {
       concurrency: oneOf(chance, [1, 5, 20]),
       batch: { max: oneOf(chance, [1, 1, 15]), wait: '0s' },
     },
-    drop: { ...shared, timeout: '3s', batch: { max: oneOf(chance, [1, 20, 200]), wait: '300ms' } },
+    drop: {
+      ...shared,
+      // All machines of a run see the same folder.
+      shared: true,
+      timeout: '3s',
+      batch: { max: oneOf(chance, [1, 20, 200]), wait: '300ms' },
+    },
     warehouse: {
       ...shared,
       timeout: '3s',

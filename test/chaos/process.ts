@@ -23,8 +23,10 @@ export interface ProcessOptions {
   /** The folder of its log. */
   readonly logFolder: string;
   readonly say: (text: string) => void;
-  /** Returns why it may have ended with this exit code, having run since then, by `performance.now()`, if there is a reason. */
-  readonly excuse: (sinceMs: number, code: number | null) => string | undefined;
+  /** The name of its machine. */
+  readonly machine: string;
+  /** Returns why it may have ended by itself, having run since then, by `performance.now()`, if there is a reason. */
+  readonly excuse: (sinceMs: number) => string | undefined;
 }
 
 /** The start once everything is healed: without failpoints. */
@@ -89,7 +91,7 @@ export class Process {
     const { failpoints } = this.#start;
     if (failpoints !== undefined) this.#options.say(`armed with ${failpoints}`);
     const running = startLeadsync(this.#options.args(this.#start), {
-      env: { LEADSYNC_FAILPOINTS: failpoints },
+      env: { LEADSYNC_FAILPOINTS: failpoints, LEADSYNC_MACHINE: this.#options.machine },
       onStderr: (text) => void this.#log.write(text),
     });
     this.#running = running;
@@ -166,7 +168,7 @@ export class Process {
     this.written += running.stdout + running.stderr;
     this.#running = undefined;
     if (exit.signal === 'SIGKILL') this.kills += 1;
-    const excuse = this.#options.excuse(this.#startedMs, exit.code);
+    const excuse = this.#options.excuse(this.#startedMs);
     if (!this.#expected(running, exit)) {
       const how = `${this.name} ended by itself (${exit.signal ?? exit.code})`;
       if (excuse === undefined) this.faults.push(`${how}: ${lastWords(running.stderr)}`);

@@ -32,10 +32,6 @@ import type { WatchedWire } from './watched-wire.ts';
 export const CANARY_IDS = [9_000_001, 9_000_002, 9_000_003];
 export const CANARIES = CANARY_IDS.map(canaryLead);
 
-/** The exit code of a leadsync whose ledger another one holds, and how long one holds it that could not give it up, in ms. */
-const IN_USE = 75;
-const LOCK_MS = 30_000;
-
 /** Everything that a run needs: separate and started. */
 export interface World {
   readonly folder: string;
@@ -119,8 +115,7 @@ export async function openWorld(
     closes.push(() => configuration.close());
     await crms.setUp(scene, configuration);
     await destination.setUp?.(scene);
-    const excuse = (startedMs: number, code?: number | null) => {
-      const sinceMs = code === IN_USE ? startedMs - LOCK_MS : startedMs;
+    const excuse = (sinceMs: number) => {
       if (disks.data.wasFull(sinceMs)) return "the ledger's disk was full";
       const isAway = [ledgerServer, ...lines].some((one) => one?.trouble.hasAnySince(sinceMs));
       return isAway ? "the ledger's server could not be reached" : undefined;
