@@ -18,6 +18,7 @@ import { RunningUnits } from './units/running-units.ts';
 import type { SourceUnit } from './units/source-unit.ts';
 import { computeClientKeys, computeMissingClientKeys } from './upkeep/compute-client-keys.ts';
 import { inspectLedger, recordProgress, tidyLedger } from './upkeep/maintain-ledger-file.ts';
+import { noteErasuresOfOthers } from './upkeep/note-erasures.ts';
 import { releaseMemory } from './upkeep/release-memory.ts';
 import { retain } from './upkeep/retain.ts';
 import { type DaemonFailure, ledgerReplaced } from './watching/ledger-lost.ts';
@@ -203,10 +204,14 @@ export class Daemon {
   }
 
   #startWatching(): void {
-    const { ledger, clock } = this.#parts;
+    const { ledger, clock, shared } = this.#parts;
     this.#loops.start('watching for external writes', (signal) => watchExternalWrites(this.#parts, signal));
     this.#loops.start('releasing memory', (signal) => releaseMemory(ledger, processMemory(), clock, signal));
     this.#loops.start('recording progress', (signal) => recordProgress(ledger, clock, signal));
+    if (shared)
+      this.#loops.start('noting erasures', (signal) =>
+        noteErasuresOfOthers(ledger, this.config.dataDir, clock, signal),
+      );
     this.#startUpkeep();
   }
 
