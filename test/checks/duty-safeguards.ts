@@ -2,6 +2,7 @@ import type { Safeguard } from './safeguard.ts';
 
 const simulation = ['test/simulation/machines/machines.test.ts'];
 const severalMachines = ['test/ledger-postgres/several-machines.test.ts'];
+const movedLedger = ['test/ledger-postgres/moved-ledger.test.ts'];
 const overPostgres = ['test/ledger-postgres/machines.test.ts'];
 
 /** What it rests on that one process at a time does the work of a duty. */
@@ -117,5 +118,65 @@ export const dutySafeguards: readonly Safeguard[] = [
     text: '($8::text IS NULL OR y.holder = $8)',
     instead: '($8::text IS NULL OR true)',
     tests: severalMachines,
+  },
+  {
+    name: 'what needs a ledger for itself lets no process show that it is alive meanwhile',
+    without:
+      'a machine that starts while a ledger is copied away delivers the leads that the copy delivers, too',
+    file: 'src/ledger-postgres/database/live-processes.ts',
+    text: "  await client.query('LOCK TABLE _processes IN SHARE ROW EXCLUSIVE MODE');\n",
+    instead: '',
+    tests: movedLedger,
+  },
+  {
+    name: 'a process whose ledger was moved shows no life',
+    without:
+      'a process that stood still while its ledger was moved delivers the leads that the other ledger delivers, too',
+    file: 'src/ledger-postgres/machines/postgres-machines.ts',
+    text: 'await requireStillHere(tx, this.#access.where);',
+    instead: 'void requireStillHere;',
+    tests: movedLedger,
+  },
+  {
+    name: 'a process whose ledger was moved stops',
+    without: 'it goes on without a duty, and looks healthy to its supervisor',
+    file: 'src/ledger-postgres/database/migrating.ts',
+    text: 'await requireStillHere(tx, access.where);',
+    instead: 'void requireStillHere;',
+    tests: movedLedger,
+  },
+  {
+    name: 'a process does not start if its ledger was moved after it was opened',
+    without: 'it declares its sinks in a ledger that is being copied, and the copy fails',
+    file: 'src/daemon/start/join-machines.ts',
+    text: '  await first;\n  requireHere();\n',
+    instead: '  await first;\n',
+    tests: movedLedger,
+  },
+  {
+    name: 'a ledger on a server is marked as moved before it is copied',
+    without: 'a machine that starts during the copy changes what was copied already',
+    file: 'src/operations/copying/copy-ledger.ts',
+    text: 'if (source.isShared) await mark();',
+    instead: '',
+    tests: ['test/operations/copying/copy-ledger.test.ts'],
+  },
+  {
+    name: 'a ledger is not upgraded while a process works on it',
+    without:
+      'a process of the older version cannot record the outcome of its attempts, and the leads are sent again',
+    file: 'src/ledger-postgres/database/require-not-used.ts',
+    text: "await requireNoProcess(client, { where, schema, why: 'has to be upgraded for this version', isDead });",
+    instead: 'void requireNoProcess;',
+    tests: severalMachines,
+  },
+  {
+    name: 'a process that could not leave the others stays known as dead on its data directory',
+    without:
+      'after a stop without the server of the ledger, the next start waits for the leases of its own last one',
+    file: 'src/daemon/start/compose.ts',
+    text: 'if (shared?.hasLeft() !== false) own.release();',
+    instead: 'own.release();',
+    tests: ['test/faults/server/server-refuses.test.ts'],
   },
 ];

@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
@@ -71,7 +80,7 @@ test('65. when the server accepts no more connections, leadsync says so and cont
 
 test('65. with a limit of fewer connections than it would use, leadsync brings every lead to every sink', async () => {
   const { scene, administer } = await asUser(200);
-  // The lock and the notices keep a connection each.
+  // The beats and the notices keep a connection each.
   await administer('ALTER ROLE $USER CONNECTION LIMIT 5');
   const daemon = await scene.start();
   await until('the leads are everywhere', () => scene.complete(), 60_000);
@@ -86,9 +95,13 @@ test('69. a start on the same data directory follows a stop for which the server
   await until('the first leads are everywhere', () => scene.complete(), 60_000);
   scene.line.unplug();
   await daemon.kill('SIGTERM');
+  // The ledger still names the process, and only its lock file shows that it is dead.
+  const signs = () => readdirSync(join(scene.dataDir, 'processes'));
+  expect(signs()).toHaveLength(1);
   scene.line.heal();
   const next = await scene.start();
   await expectAllKept(scene, next, { repeats: false });
+  expect(signs()).toEqual([]);
 });
 
 test('67. on a full disk of the server, every recorded lead is owed, leadsync says so, and continues once there is space', async (context) => {
