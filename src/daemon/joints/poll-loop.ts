@@ -26,6 +26,9 @@ const LAST_LEDGER_BACK_OFF_MS = 10_000;
 const FENCED = 'ledger-fenced';
 /** Number of polls in a row that others may end before this is reported as a failure. Processes that hold duties end at most one. */
 const FENCED_IN_ORDER = 3;
+/** Code of the failure of a poll that did not reach the service, and the number in a row after which another machine may reach it better. */
+const UNREACHABLE = 'unreachable';
+const UNREACHABLE_FROM_HERE = 3;
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
 /** Interval for checking for a new login during a back-off, in ms. */
 const CHECK_LOGIN_MS = 1_000;
@@ -36,6 +39,8 @@ export interface PollLoopParts extends PollParts {
   readonly random: Random;
   /** Aborts when no further poll may begin; the poll in progress continues to its end. Absent: only the signal of `pollLoop` ends the loop. */
   readonly retired?: AbortSignal;
+  /** Lets another process poll the source, if one is willing. Absent: no other process can. */
+  readonly preferOthers?: () => void;
   /** Lets an operator request a poll. */
   readonly request?: PollRequest;
 }
@@ -45,7 +50,7 @@ export interface PollLoopParts extends PollParts {
  * After a failure, backs off with jitter and respects the service's `Retry-After`, within limits. With cron, polls immediately if no poll
  * has ever been complete, or if a scheduled time has passed since the last complete poll, for example during another poll or while leadsync
  * was not running. An operator's request ends any of these waits. A poll that another process has ended is no failure of the source: this process
- * has lost the duty to poll it, or is about to notice.
+ * has lost the duty to poll it, or is about to notice. If several polls in a row do not reach the service, another process may poll it.
  */
 export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promise<void> {
   const { clock, schedule, emit, request = new PollRequest() } = parts;
@@ -56,6 +61,7 @@ export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promi
       : undefined;
   if (timer) await request.wait((ended) => timer.due(ended), over);
   let failures = 0;
+  let unreachable = 0;
   while (!over.aborted) {
     const startMs = clock.monotonicMs();
     const lastLoginAt = await parts.source.lastLoginAt();
@@ -63,6 +69,8 @@ export async function pollLoop(parts: PollLoopParts, signal: AbortSignal): Promi
     const failure = await poll(parts, signal);
     if (signal.aborted) return;
     failures = failure ? failures + 1 : 0;
+    unreachable = failure?.code === UNREACHABLE ? unreachable + 1 : 0;
+    if (unreachable >= UNREACHABLE_FROM_HERE) parts.preferOthers?.();
     const retryInMs = failure && waitAfter(failure, failures, parts.random, emit);
     await request.wait(async (ended) => {
       if (failure) await backOff(failure, retryInMs ?? 0, lastLoginAt, parts, ended);

@@ -39,7 +39,8 @@ export class SourceUnit {
     const polling: DutyLoop = async (signal, held) => {
       await after;
       if (signal.aborted || retiring.aborted) return;
-      const parts = { ...this.#pollParts(held), schedule, random, request: this.#request };
+      const preferOthers = () => held.preferOthers();
+      const parts = { ...this.#pollParts(held), schedule, random, preferOthers, request: this.#request };
       await pollLoop({ ...parts, retired: AbortSignal.any([retiring, held.retiring]) }, signal);
     };
     this.#loops.startWhileHeld(`poll:${name}`, `polling ${name}`, polling, 'when-quiet');

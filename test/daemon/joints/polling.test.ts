@@ -26,6 +26,8 @@ class Polling {
   readonly source = new ScriptedSource(() => this.clock.passedMs);
   readonly ledger: Ledger;
   owed = 0;
+  /** How often it was ready to leave the source to another process. */
+  ready = 0;
   readonly #stop = new AbortController();
   readonly #loop: Promise<void>;
 
@@ -44,6 +46,9 @@ class Polling {
       emit: this.reported.emit,
       onOwed,
       rejections: new ReportedRejections(),
+      preferOthers: () => {
+        this.ready += 1;
+      },
     };
     this.#loop = pollLoop({ ...parts, schedule, random }, this.#stop.signal);
   }
@@ -115,6 +120,20 @@ describe('polling', () => {
     await polling.clock.pass(2 * MINUTE);
     expect(polling.source.asked).toEqual([0, 30, 60, 90, 120].map((second) => second * SECOND));
     expect(polling.reported.of('poll-finished')).toHaveLength(5);
+  });
+
+  it('leaves the source to another process after three polls in a row that did not reach the service', async () => {
+    const polling = await Polling.start(every30s, failsWith('unreachable'));
+    while (polling.source.asked.length < 2) await polling.clock.pass(SECOND);
+    expect(polling.ready).toBe(0);
+    while (polling.source.asked.length < 3) await polling.clock.pass(SECOND);
+    expect(polling.ready).toBe(1);
+  });
+
+  it('keeps the source if it is the service that fails, wherever it is asked from', async () => {
+    const polling = await Polling.start(every30s, failsWith('server'));
+    while (polling.source.asked.length < 5) await polling.clock.pass(SECOND);
+    expect(polling.ready).toBe(0);
   });
 
   it('never overlaps: a listing that takes longer than the interval delays the next poll', async () => {
