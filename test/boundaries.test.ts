@@ -354,6 +354,7 @@ const rooms: Readonly<Record<string, Room>> = {
     ],
     doors: [
       'load-config.ts',
+      'config-fingerprint.ts',
       'config-warnings.ts',
       'effective-values.ts',
       'contract/config.ts',

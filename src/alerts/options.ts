@@ -80,6 +80,22 @@ const when = {
     '5m',
     'The configuration file has been invalid for this long, while an earlier configuration stays in force.',
   ),
+  duty_free: limit(
+    '2m',
+    'For this long, no process has done a part of the work, such as the polls of a source. Only with `ledger.url`.',
+  ),
+  process_missing: limit(
+    '1m',
+    'A process was killed, is frozen or cannot reach the ledger, and has not been replaced for this long. Only with `ledger.url`.',
+  ),
+  config_differs: limit(
+    '5m',
+    'The machines have had different configurations for this long. Only with `ledger.url`.',
+  ),
+  clock_differs: limit(
+    '5m',
+    "The clock of a machine has been more than 30 s from that of the ledger's server for this long. Only with `ledger.url`.",
+  ),
   carrier_down: limit('2m', 'Redis has not worked for this long.'),
   ledger_fails: limit('1m', 'leadsync has not been able to read or write the ledger for this long.'),
   disk_low: limit(

@@ -65,6 +65,36 @@ export const PROBLEMS = {
     status: true,
     section: 'config-stale',
   },
+  duty_free: {
+    severity: 'critical',
+    means:
+      'No process does a part of the work, such as the polls of a source. Only with a ledger in PostgreSQL.',
+    alert: true,
+    status: true,
+    section: 'duty-free',
+  },
+  process_missing: {
+    severity: 'warning',
+    means: 'A process was killed, is frozen or cannot reach the ledger. Only with a ledger in PostgreSQL.',
+    alert: true,
+    status: true,
+    section: 'process-missing',
+  },
+  config_differs: {
+    severity: 'warning',
+    means: 'The machines have different configurations. Only with a ledger in PostgreSQL.',
+    alert: true,
+    status: true,
+    section: 'config-differs',
+  },
+  clock_differs: {
+    severity: 'warning',
+    means:
+      "The clock of a machine is far from that of the ledger's server. Only with a ledger in PostgreSQL.",
+    alert: true,
+    status: true,
+    section: 'clock-differs',
+  },
   carrier_down: {
     severity: 'critical',
     means: 'Redis does not work, so leadsync records leads but does not deliver them.',

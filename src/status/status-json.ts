@@ -28,7 +28,24 @@ export function statusJson(config: LedgerConfig, status: LedgerStatus, exports: 
     sinks: viewSinks(config, status).map(sinkJson),
     exports: exports.filter(({ config: one }) => !isBackup(one)).map(exportJson),
     backups: exports.filter(({ config: one }) => isBackup(one)).map(backupJson),
+    machines: machinesJson(status),
   };
+}
+
+/** Returns the processes on a ledger that several machines may use; an empty list for a ledger in a file. */
+export function machinesJson({ machines }: LedgerStatus) {
+  return (machines?.processes ?? []).map((one) => ({
+    machine: one.machine,
+    role: one.role,
+    state: one.isMissing ? ('missing' as const) : ('works' as const),
+    version: one.facts?.version ?? null,
+    config_fingerprint: one.facts?.config ?? null,
+    clock_ahead_seconds: one.facts ? one.facts.clockAheadMs / 1000 : null,
+    started_at: one.startedAt.toISOString(),
+    last_seen_at: one.seenAt.toISOString(),
+    sinks: [...one.sinks],
+    duties: [...one.duties],
+  }));
 }
 
 /**

@@ -6,6 +6,7 @@ import { addDiskMetrics, type DiskSizes } from './disk-metrics.ts';
 import type { Event, EventOf, EventType } from './events.ts';
 import { ExportMetrics, type ExportRuns } from './export-metrics.ts';
 import { Instruments } from './instruments.ts';
+import { addMachineMetrics, type MachineReaders } from './machine-metrics.ts';
 import { SinkMetrics } from './sink-metrics.ts';
 import { SourceMetrics, type SourceReaders } from './source-metrics.ts';
 
@@ -22,6 +23,8 @@ export interface MetricsOptions extends MetricNames, SourceReaders {
   readonly disk: () => Promise<DiskSizes>;
   /** Returns how many transactions of the ledger were run again; called at each scrape. Absent if the ledger never does that. */
   readonly repeatedTransactions?: (() => number | undefined) | undefined;
+  /** Absent if only one machine can use the ledger. */
+  readonly machines?: MachineReaders | undefined;
   /** Returns the results of the runs of an export or a backup; called at each scrape. */
   readonly exportRuns: (name: string) => Promise<ExportRuns>;
 }
@@ -84,6 +87,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     () => options.repeatedTransactions?.() ?? 0,
   );
   addDiskMetrics(make, options.disk);
+  if (options.machines) addMachineMetrics(make, options.machines);
   const config = new ConfigMetrics(make, options.now);
   const exports = new ExportMetrics(make, 'export', options.exports, options.exportRuns);
   const backups = new ExportMetrics(make, 'backup', options.backups, options.exportRuns);

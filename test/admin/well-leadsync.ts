@@ -59,6 +59,7 @@ export function aWellLeadsync(): Operations & { readonly asked: unknown[][] } {
       sinks: [sink],
       exports: [],
       backups: [],
+      machines: [],
       leads_per_hour: [],
       speed_to_lead: [],
       attempts_last_hour: [],

@@ -68,7 +68,9 @@ it('a process that is running when a newer leadsync upgrades the ledger reads an
 /** Puts a ledger back to the state before its last tables were added. */
 async function makeOlder(store: PostgresStore): Promise<void> {
   const shape = migrations.indexOf(machineTables);
-  await store.query(`DROP TABLE _processes, _duty_leases; UPDATE _ledger SET shape = ${shape}`);
+  await store.query(
+    `DROP TABLE _processes, _missing_processes, _duty_leases; UPDATE _ledger SET shape = ${shape}`,
+  );
 }
 
 it('an older ledger is not upgraded while a process delivers with it, unless that process is known to be dead', async () => {

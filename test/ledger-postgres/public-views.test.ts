@@ -101,7 +101,7 @@ it('a start adds the tables of a migration, renews comments that another version
   await store.close();
   // As the ledger was before the migrations that added these tables.
   await store.query(`COMMENT ON VIEW v_leads IS 'outdated'; GRANT SELECT ON v_leads TO PUBLIC;
-    DROP TABLE _documents, _document_locks, _audit, _processes, _duty_leases; UPDATE _ledger SET shape = 9`);
+    DROP TABLE _documents, _document_locks, _audit, _processes, _missing_processes, _duty_leases; UPDATE _ledger SET shape = 9`);
   await LedgerUnderTest.with(store.open);
   const [view] = await store.query<{ comment: string; granted: boolean }>(
     "SELECT obj_description('v_leads'::regclass) AS comment, relacl::text LIKE '%,=r/%' AS granted FROM pg_class WHERE oid = 'v_leads'::regclass",

@@ -104,6 +104,21 @@ test('a scrape has the number of transactions that the ledger has run again by t
   expect((await metrics().scrape()).get(name)).toBe(0);
 });
 
+test('with a ledger that several machines may use, a scrape has the living processes and the duties of this one', async () => {
+  let duties = ['poll:main', 'upkeep'];
+  const roles = () => ['run', 'worker', 'worker'];
+  const { scrape } = metrics({ machines: { roles, duties: () => duties } });
+  const first = await scrape();
+  expect(first.get('leadsync_processes{role="run"}')).toBe(1);
+  expect(first.get('leadsync_processes{role="worker"}')).toBe(2);
+  expect(first.get('leadsync_processes{role="sync"}')).toBe(0);
+  expect(first.get('leadsync_duty_held{duty="poll:main"}')).toBe(1);
+  duties = ['upkeep'];
+  const held = [...(await scrape()).keys()].filter((name) => name.startsWith('leadsync_duty_held'));
+  expect(held).toEqual(['leadsync_duty_held{duty="upkeep"}']);
+  expect([...(await metrics().scrape()).keys()].join()).not.toMatch(/leadsync_(processes|duty_held)/);
+});
+
 test('names follow the rules: the prefix, base units, _total only for counters, a help text', async () => {
   const { registry } = metrics();
   for (const { name, help, type } of await registry.getMetricsAsJSON()) {

@@ -141,6 +141,25 @@ export const SpeedToLead = z.object({
   created_to_delivered_p95_seconds: z.number().nullable(),
 });
 
+/** A process that works on a ledger in PostgreSQL, on any machine. */
+const MachineOverview = z.object({
+  machine: z.string(),
+  role: z.string(),
+  /** `missing` means that it was killed, is frozen or cannot reach the ledger. It is listed until 10 minutes after it was last seen, or until it is replaced. */
+  state: z.enum(['works', 'missing']),
+  version: z.string().nullable(),
+  /** The same for all processes whose configurations agree. Excludes secrets and options that belong to one machine, such as `data_dir`. */
+  config_fingerprint: z.string().nullable(),
+  /** How far the clock of the machine is ahead of the clock of the ledger's server; negative if it is behind. */
+  clock_ahead_seconds: z.number().nullable(),
+  started_at: time,
+  last_seen_at: time,
+  /** The sinks that it dispatches to; empty for a worker. */
+  sinks: z.array(z.string()),
+  /** The work that it does for all processes, such as `poll:main`, `dispatch:crm` or `alerts`. */
+  duties: z.array(z.string()),
+});
+
 /** State of the whole installation at the time `at`. leadsync caches the answer for 1 s, so `at` can be earlier than the request. */
 export const Overview = z.object({
   version: z.string(),
@@ -154,6 +173,8 @@ export const Overview = z.object({
   sinks: z.array(SinkOverview),
   exports: z.array(ExportOverview),
   backups: z.array(BackupOverview),
+  /** The processes on a ledger in PostgreSQL, in the order of their machines. Empty for a ledger in a file, on which one machine works. */
+  machines: z.array(MachineOverview),
   /** New leads in each of the last 48 hours, oldest first, with 0 for an hour without one. */
   leads_per_hour: z.array(z.object({ hour: time, leads: count })),
   speed_to_lead: z.array(SpeedToLead),

@@ -134,6 +134,7 @@ async function readStatus(options: GlobalOptions, surroundings: Surroundings) {
     exports: await exportViewsOf(config, surroundings),
     disk: await diskSpace(config),
     restoredAt: known.restoredAt,
+    machines: known.machines,
     queued: config.queue.redis !== undefined,
     secrets: () => secretsOf(config, options, surroundings),
     namesOrigins: true,

@@ -197,6 +197,7 @@ class Watch {
       namesOrigins: true,
       disk: this.#disk,
       restoredAt: this.#read.status?.restoredAt,
+      machines: this.#read.status?.machines,
       queued: this.#config.queue.redis !== undefined,
       command: commandFormatter(this.#options, this.#surroundings),
     };

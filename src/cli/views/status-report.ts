@@ -17,6 +17,7 @@ import type { Problem, ProblemContext } from '../../status/problems/problem.ts';
 import type { SinkView, SourceView } from '../../status/status-view.ts';
 import type { Paint, Tone } from '../shell/colour.ts';
 import { table } from '../shell/table.ts';
+import { machineTable } from './machine-table.ts';
 import { sinkNotes } from './sink-notes.ts';
 import { sinkStateCell } from './tones.ts';
 
@@ -46,7 +47,7 @@ export function statusReport(
     sinks.length === 0 ? 'No sinks: leads are recorded, but not delivered.\n' : sinkTable(sinks, given);
   const all = attention.length === 0 ? [given.paint('good', 'Nothing needs attention.')] : attention;
   const lines = [...all, ...sinks.flatMap((sink) => sinkNotes(sink, given)), ...faultLines(given)];
-  return `${sourceTable(sources, given)}\n${nothing}\n${exportTable(given)}${backupTable(given)}${lines.map((line) => `${line}\n`).join('')}`;
+  return `${sourceTable(sources, given)}\n${nothing}\n${exportTable(given)}${backupTable(given)}${machineTable(given.machines, given.now, given.columns)}${lines.map((line) => `${line}\n`).join('')}`;
 }
 
 function faultLines({ faults = [], running, command }: ReportContext): string[] {

@@ -11,7 +11,13 @@ import { viewExports } from '../../status/export-view.ts';
 import { findProblems } from '../../status/problems/find-problems.ts';
 import { commandInText } from '../../status/problems/problem.ts';
 import { attemptsJson } from '../../status/sink-detail.ts';
-import { problemJson, sinkOverview, sourceOverview, speedsJson } from '../../status/status-json.ts';
+import {
+  machinesJson,
+  problemJson,
+  sinkOverview,
+  sourceOverview,
+  speedsJson,
+} from '../../status/status-json.ts';
 import { viewSinks, viewSources } from '../../status/status-view.ts';
 import type { Parts } from '../start/parts.ts';
 import type { Reloader } from '../units/reloader.ts';
@@ -70,6 +76,7 @@ export async function overviewOf(
     namesOrigins: may('configuration'),
     disk: parts.diskTrend.of(clock.now(), disk),
     restoredAt: status.restoredAt,
+    machines: status.machines,
     command: commandInText,
   });
   return {
@@ -89,6 +96,7 @@ export async function overviewOf(
     sinks: sinks.map((sink) => sinkOverview(sink, now)),
     exports: exports.filter((one) => !isBackup(one.config)).map(exportOverview),
     backups: exports.filter((one) => isBackup(one.config)).map(backupOverview),
+    machines: machinesJson(status),
     leads_per_hour: hours.map(({ hour, leads }) => ({ hour: hour.toISOString(), leads })),
     speed_to_lead: speedsJson(speeds, sinks),
     attempts_last_hour: sinks.map(({ name }) =>

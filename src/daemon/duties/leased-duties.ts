@@ -20,7 +20,7 @@ interface LeasedDutiesParts {
   readonly machines: Machines;
   readonly clock: Clock;
   /** Returns what this process says of itself besides its duties. */
-  readonly own: () => Pick<OwnLife, 'machine' | 'role' | 'sinks' | 'folders'>;
+  readonly own: () => Omit<OwnLife, 'wants' | 'reluctant'>;
   readonly leaseMs: number;
   /** Called when a beat fails, unless the one before it failed, too. */
   readonly onFailure: (error: unknown) => void;
@@ -79,6 +79,11 @@ export class LeasedDuties implements Duties {
   /** Whether no other process can hold the duty. */
   holds(duty: Duty): boolean {
     return this.#held.get(duty)?.isTrusted() === true;
+  }
+
+  /** Returns the duties that no other process can hold. */
+  held(): readonly string[] {
+    return [...this.#held].filter(([, held]) => held.isTrusted()).map(([duty]) => duty);
   }
 
   /** Returns the process that holds a duty, if it is another one; undefined if this process does, or none. */

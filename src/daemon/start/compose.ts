@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
+import { configFingerprint } from '../../config/config-fingerprint.ts';
 import { configWarnings } from '../../config/config-warnings.ts';
 import { type Config, filesOf } from '../../config/contract/config.ts';
 import type { Ledger } from '../../ledger/contract/ledger.ts';
@@ -29,7 +30,7 @@ import { deliverBatch } from '../joints/deliver.ts';
 import { openCarrier } from '../joints/open-carrier.ts';
 import { PollFailures } from '../joints/poll-failures.ts';
 import { Wakes } from '../joints/wake.ts';
-import { joinMachines } from './join-machines.ts';
+import { joinMachines, machineReaders } from './join-machines.ts';
 import { type DaemonOptions, enabledSinks, type Parts, type Role } from './parts.ts';
 import { openThreadedLedger } from './start-ledger-thread.ts';
 import { waitToStart } from './wait-to-start.ts';
@@ -87,7 +88,7 @@ export async function compose(
     const last = schedule && (await ledger.lastCompleteAt(name));
     return last && nextPolls.after(name, schedule, last);
   };
-  const readers = { tokenExpiresAt, pollDueAt, exportRuns };
+  const readers = { tokenExpiresAt, pollDueAt, exportRuns, machines: shared && machineReaders(shared, role) };
   const telemetry = openTelemetry({ ...options, subscribers }, { ledger, clock, ...readers });
   const { emit } = telemetry;
   reportOpening(ledger, config, emit);
@@ -167,7 +168,16 @@ async function openLedger(
     if (shared?.hasLeft() !== false) own.release();
   });
   const machine = options.env?.['LEADSYNC_MACHINE'] ?? hostname();
-  shared = await joinMachines(ledger, { role: role.kind, clock, machine }, closers);
+  shared = await joinMachines(
+    ledger,
+    {
+      role: role.kind,
+      clock,
+      machine,
+      fingerprint: () => configFingerprint(current.config.values),
+    },
+    closers,
+  );
   const processes = shared ? new SharedProcesses(here, shared.duties.others, shared.machines) : here;
   return { ledger, shared, processes };
 }
@@ -189,7 +199,8 @@ function openTelemetry(
     ledger,
     clock,
     ...readers
-  }: Pick<Parts, 'ledger' | 'clock'> & Pick<TelemetryOptions, 'tokenExpiresAt' | 'pollDueAt' | 'exportRuns'>,
+  }: Pick<Parts, 'ledger' | 'clock'> &
+    Pick<TelemetryOptions, 'tokenExpiresAt' | 'pollDueAt' | 'exportRuns' | 'machines'>,
 ): Telemetry {
   return createTelemetry({
     version,

@@ -1,14 +1,25 @@
 import type { Ledger } from '../../ledger/contract/ledger.ts';
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import { isShared, type Machines, type OwnLife } from '../../ledger/contract/machines.ts';
+import type { ReloadAnswer } from '../../ledger/contract/status-rows.ts';
 import { DUTY_LEASE_MS } from '../../ledger/rules/machines/lease-times.ts';
 import type { Closers } from '../../platform/process/closers.ts';
+import { version } from '../../platform/process/version.ts';
 import type { Clock } from '../../platform/time/clock.ts';
+import type { TelemetryOptions } from '../../telemetry/telemetry.ts';
 import { LeasedDuties } from '../duties/leased-duties.ts';
 import { requireOwnFolders } from './require-own-folders.ts';
 
 /** The sinks to which a process dispatches, and those whose folder is only on its machine. */
 type ShownSinks = Pick<OwnLife, 'sinks' | 'folders'>;
+
+interface JoinOptions {
+  readonly role: string;
+  readonly clock: Clock;
+  readonly machine: string;
+  /** Returns the fingerprint of the configuration in force. */
+  readonly fingerprint: () => string;
+}
 
 /** What a process has to do with those of other machines on its ledger. */
 export interface SharedParts {
@@ -21,6 +32,8 @@ export interface SharedParts {
    * Tells the other processes, before it resolves, which sinks this one has. They then keep them declared. @throws LedgerError `moved`
    */
   readonly showSinks: (sinks: ShownSinks) => Promise<void>;
+  /** Shows what became of a request to reload. Resolves once the others can see it. */
+  readonly showReload: (answer: ReloadAnswer) => Promise<void>;
   /**
    * Requires that no process of another machine has one of these sinks, whose folder is only on this machine. Waits until it is known whether a process
    * that may have been killed lives. @throws LedgerError `held`
@@ -34,13 +47,15 @@ export interface SharedParts {
  */
 export async function joinMachines(
   ledger: Ledger,
-  { role, clock, machine }: { readonly role: string; readonly clock: Clock; readonly machine: string },
+  { role, clock, machine, fingerprint }: JoinOptions,
   closers: Closers,
 ): Promise<SharedParts | undefined> {
   if (!isShared(ledger)) return undefined;
   const machines = ledger.machines(DUTY_LEASE_MS);
   let shown: ShownSinks = { sinks: [], folders: [] };
-  const own = () => ({ machine, role, ...shown });
+  let reload: ReloadAnswer | undefined;
+  const facts = () => ({ version, config: fingerprint(), clockMs: clock.now().getTime(), reload });
+  const own = () => ({ machine, role, ...shown, facts: facts() });
   // A beat fails when the server does not answer, which every call to the ledger reports.
   const onFailure = () => undefined;
   const duties = new LeasedDuties({ machines, clock, own, leaseMs: DUTY_LEASE_MS, onFailure });
@@ -62,7 +77,26 @@ export async function joinMachines(
     await duties.beatNow();
     requireHere();
   };
+  const showReload = async (answer: ReloadAnswer) => {
+    reload = answer;
+    await duties.beatNow();
+  };
   const requireAlone = (folders: readonly string[]) =>
     requireOwnFolders(folders, duties.others, machine, clock);
-  return { machines, duties, hasLeft: () => duties.hasLeft, showSinks, requireAlone };
+  return { machines, duties, hasLeft: () => duties.hasLeft, showSinks, showReload, requireAlone };
+}
+
+/** Returns what the metrics say of the machines: this process, the others that live, and the duties of this one. */
+export function machineReaders(
+  { duties }: SharedParts,
+  role: { readonly kind: string },
+): NonNullable<TelemetryOptions['machines']> {
+  const { others } = duties;
+  return {
+    roles: () => [
+      role.kind,
+      ...others.all.filter((one) => !others.isDead(one.holder)).map((one) => one.role),
+    ],
+    duties: () => duties.held(),
+  };
 }

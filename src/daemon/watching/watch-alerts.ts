@@ -84,6 +84,7 @@ class Observer {
         ...shared,
         sources: await Promise.all(current.config.sources.map((source) => this.#source(source, vitals, at))),
         sinks: this.#sinks(vitals),
+        machines: await this.#machines(),
         ledger: failing && { reason: failing.message, hint: failing.hint },
       };
     } catch (error) {
@@ -91,6 +92,13 @@ class Observer {
       const { message: reason, hint } = error;
       return { ...shared, sources: undefined, sinks: undefined, ledger: { reason, hint } };
     }
+  }
+
+  async #machines(): Promise<AlertInputs['machines']> {
+    const { shared, ledger, clock } = this.#parts;
+    if (!shared) return undefined;
+    const { machines, serverNow } = await ledger.status();
+    return machines && { status: machines, now: serverNow ?? clock.now() };
   }
 
   async #source({ name, poll, options }: SourceConfig, vitals: Vitals, at: Date): Promise<ObservedSource> {

@@ -8,8 +8,8 @@ const LIMIT = statement(
 
 const SHOW_LIFE = statement(
   'show-life',
-  `INSERT INTO _processes (holder, machine, role, sinks, folders, wants, reluctant, started_at, seen_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
-   ON CONFLICT (holder) DO UPDATE SET machine = $2, role = $3, sinks = $4, folders = $5, wants = $6, reluctant = $7, seen_at = $8`,
+  `INSERT INTO _processes (holder, machine, role, sinks, folders, wants, reluctant, started_at, seen_at, facts) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)
+   ON CONFLICT (holder) DO UPDATE SET machine = $2, role = $3, sinks = $4, folders = $5, wants = $6, reluctant = $7, seen_at = $8, facts = $9`,
 );
 
 /**
@@ -70,6 +70,18 @@ const REMOVE = statement(
   'DELETE FROM _processes WHERE holder = $1 AND seen_at = coalesce($2::bigint, seen_at)',
 );
 
+/** Notes that a process is missing before it is removed, under the same condition, and forgets those that have been missing for long. */
+const MISS = statement(
+  'miss-process',
+  `WITH forgotten AS (DELETE FROM _missing_processes WHERE seen_at < $3::bigint AND holder <> $1)
+   INSERT INTO _missing_processes (holder, machine, role, sinks, facts, started_at, seen_at)
+   SELECT holder, machine, role, sinks, facts, started_at, seen_at FROM _processes WHERE holder = $1 AND seen_at = coalesce($2::bigint, seen_at)
+   ON CONFLICT (holder) DO UPDATE SET seen_at = excluded.seen_at`,
+);
+
+/** Forgets that a process was missing, because it stops in order. */
+const UNMISS = statement('unmiss-process', 'DELETE FROM _missing_processes WHERE holder = $1');
+
 const IS_KNOWN = statement('is-known', 'SELECT 1 FROM _processes WHERE holder = $1');
 
 /** The statements of processes and duties. */
@@ -83,5 +95,7 @@ export const machinesSql = {
   ADD_DUTIES,
   FORGET_PROCESSES,
   REMOVE,
+  MISS,
+  UNMISS,
   IS_KNOWN,
 };

@@ -6,8 +6,10 @@ import type {
   Machines,
   Message,
   OwnLife,
+  ProcessFacts,
 } from '../../ledger/contract/machines.ts';
-import { leaseTimes } from '../../ledger/rules/machines/lease-times.ts';
+import type { ProcessRow } from '../../ledger/contract/status-rows.ts';
+import { leaseTimes, MISSING_MS } from '../../ledger/rules/machines/lease-times.ts';
 import type { Notices } from '../database/notices.ts';
 import type { PostgresAccess } from '../database/postgres-access.ts';
 import { texts } from '../database/statement.ts';
@@ -15,8 +17,20 @@ import type { Transaction } from '../database/transaction.ts';
 import { requireStillHere } from '../schema/copy-marks.ts';
 import { machinesSql } from './machines-sql.ts';
 
-const { ADD_DUTIES, DUTIES, FORGET_PROCESSES, IS_KNOWN, KEEP, LIMIT, PROCESSES, REMOVE, SHOW_LIFE, TAKE } =
-  machinesSql;
+const {
+  ADD_DUTIES,
+  DUTIES,
+  FORGET_PROCESSES,
+  IS_KNOWN,
+  KEEP,
+  LIMIT,
+  MISS,
+  PROCESSES,
+  REMOVE,
+  SHOW_LIFE,
+  TAKE,
+  UNMISS,
+} = machinesSql;
 
 /** Time after which a dead process is forgotten, in ms. Every lease that it held has ended long before. */
 const FORGOTTEN_MS = 86_400_000;
@@ -57,6 +71,8 @@ export class PostgresMachines implements Machines {
 
   async remove(holder: string, lastBeat?: string): Promise<boolean> {
     const isRemoved = await this.#access.beat(this.#beatMs, async (tx) => {
+      if (holder === this.holder) await tx.run(UNMISS, [holder]);
+      else await tx.run(MISS, [holder, lastBeat ?? null, tx.now - MISSING_MS]);
       await tx.run(REMOVE, [holder, lastBeat ?? null]);
       if (await tx.first(IS_KNOWN, [holder])) return false;
       await tx.run(KEEP, [holder, texts([]), tx.now, tx.now]);
@@ -76,7 +92,7 @@ export class PostgresMachines implements Machines {
 
   async #beat(tx: Transaction, own: OwnLife, choose: (found: Found) => readonly string[]) {
     const { holder } = this;
-    const { machine, role, sinks, folders, wants, reluctant } = own;
+    const { machine, role, sinks, folders, wants, reluctant, facts } = own;
     const until = tx.now + this.#leaseMs;
     await tx.rows(LIMIT, [String(Math.ceil(this.#beatMs / 2))]);
     await tx.run(SHOW_LIFE, [
@@ -88,6 +104,7 @@ export class PostgresMachines implements Machines {
       JSON.stringify(wants),
       JSON.stringify(reluctant),
       tx.now,
+      JSON.stringify(facts ? storedFacts(facts, tx.now) : null),
     ]);
     // Only now: a copy that marks the ledger either sees this process, or has let it wait until the mark was there.
     await requireStillHere(tx, this.#access.where);
@@ -119,6 +136,14 @@ export class PostgresMachines implements Machines {
     const taken = { holder: this.holder, renewals: 0, heldForMs: 0, leftMs: this.#leaseMs };
     return new Map(rows.map((row) => [row.duty, { ...row, ...taken }]));
   }
+}
+
+/** Returns what a process shows to people as the ledger stores it: with its clock compared with the ledger's. */
+function storedFacts(
+  { version, config, clockMs, reload }: ProcessFacts,
+  nowMs: number,
+): NonNullable<ProcessRow['facts']> {
+  return { version, config, clockAheadMs: clockMs - nowMs, reload };
 }
 
 async function find(tx: Transaction): Promise<Found> {

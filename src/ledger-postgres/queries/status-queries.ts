@@ -15,6 +15,7 @@ import { dateOf } from '../../ledger/rules/queries/delivery-rows.ts';
 import { countedSinks } from '../database/sinks.ts';
 import { statement } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
+import { machinesStatus } from './machine-queries.ts';
 
 /** Returns the backlog and health of every sink. */
 export async function backlog(tx: Transaction): Promise<Backlog[]> {
@@ -29,7 +30,8 @@ export async function status(tx: Transaction): Promise<LedgerStatus> {
   for (const row of await countedSinks(tx)) sinks.push(await sinkStatus(tx, row));
   const restored = await tx.first(RESTORED);
   const serverNow = new Date(tx.now);
-  return { sources: await sourceStatuses(tx), sinks, restoredAt: dateOf(restored?.at), serverNow };
+  const machines = await machinesStatus(tx);
+  return { sources: await sourceStatuses(tx), sinks, restoredAt: dateOf(restored?.at), serverNow, machines };
 }
 
 /** Returns the status of every source. */

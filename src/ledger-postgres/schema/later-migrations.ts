@@ -1,4 +1,4 @@
-import { machineTables, sinksOfProcesses, withoutRunLock } from './machines-migration.ts';
+import { factsOfProcesses, machineTables, sinksOfProcesses, withoutRunLock } from './machines-migration.ts';
 import { pageIndexes } from './page-index-migration.ts';
 
 /** The migrations after the first one, which schema.ts describes. */
@@ -117,4 +117,5 @@ export const laterMigrations: readonly string[] = [
   machineTables,
   sinksOfProcesses,
   withoutRunLock,
+  factsOfProcesses,
 ];

@@ -26,3 +26,17 @@ export const sinksOfProcesses = `
 
 /** A migration that removes the lock under which one process worked on a ledger. */
 export const withoutRunLock = 'DROP TABLE IF EXISTS _duties;';
+
+/** A migration that adds what each process shows to people, and the processes that ended without a word. */
+export const factsOfProcesses = `
+  ALTER TABLE _processes ADD COLUMN facts text NOT NULL DEFAULT 'null';   -- as JSON
+  CREATE TABLE _missing_processes (
+    holder text PRIMARY KEY,
+    machine text NOT NULL,
+    role text NOT NULL,
+    sinks text NOT NULL,
+    facts text NOT NULL,
+    started_at bigint NOT NULL,
+    seen_at bigint NOT NULL                 -- when it was last seen
+  );
+`;

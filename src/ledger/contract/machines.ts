@@ -1,4 +1,17 @@
 import type { Ledger } from './ledger.ts';
+import type { ReloadAnswer } from './status-rows.ts';
+
+/** What a process shows to people with each beat. No process decides anything by it. */
+export interface ProcessFacts {
+  /** Its version of leadsync. */
+  readonly version: string;
+  /** Fingerprint of its configuration in force; see `configFingerprint`. */
+  readonly config: string;
+  /** The clock of its machine when it sent the beat, in ms. */
+  readonly clockMs: number;
+  /** What became of the last request to all processes to reload; undefined if there was none. */
+  readonly reload: ReloadAnswer | undefined;
+}
 
 /** What a process reports about itself with each beat. */
 export interface OwnLife {
@@ -14,10 +27,12 @@ export interface OwnLife {
   readonly wants: readonly string[];
   /** Those of the duties for which it stands behind the other processes. */
   readonly reluctant: readonly string[];
+  /** Absent: it shows nothing to people. */
+  readonly facts?: ProcessFacts | undefined;
 }
 
 /** A process that works on the ledger. */
-export interface KnownProcess extends OwnLife {
+export interface KnownProcess extends Omit<OwnLife, 'facts'> {
   /** The name under which it holds leases; drawn at each start. */
   readonly holder: string;
   /** How long ago its last beat was, in ms by the ledger's clock. Negative if that clock was set back. */
@@ -33,7 +48,9 @@ export type Message =
   /** The process that polls the source is to poll it now. */
   | { readonly kind: 'poll'; readonly source: string }
   /** The process that makes exports is to make this one now. */
-  | { readonly kind: 'export'; readonly name: string };
+  | { readonly kind: 'export'; readonly name: string }
+  /** Every process is to read its configuration again. The id tells a request from its repetitions. */
+  | { readonly kind: 'reload'; readonly request: string };
 
 /** A duty in the ledger, and who holds it. */
 export interface KnownDuty {
@@ -82,7 +99,7 @@ export interface Machines {
   leave(): Promise<void>;
   /**
    * Gives up every duty of a process that is dead, and removes it. Does nothing if it is alive: if `lastBeat` is given, and is no longer its last
-   * beat. Returns whether the process is removed, or was before.
+   * beat. Returns whether the process is removed, or was before. Another process that is removed counts as missing.
    */
   remove(holder: string, lastBeat?: string): Promise<boolean>;
   /** Tells the other processes. */

@@ -163,6 +163,55 @@ export interface LedgerStatus {
   readonly restoredAt: Date | undefined;
   /** The present time by the server's clock, which the ledger goes by; absent for a ledger in a file, which goes by the clock of its machine. */
   readonly serverNow?: Date | undefined;
+  /** The processes and their duties; absent for a ledger in a file, on which only one machine works. */
+  readonly machines?: MachinesStatus | undefined;
+}
+
+/** The processes that work on a ledger, those that are missing, and the duties that none of them has. */
+export interface MachinesStatus {
+  /** In the order of their machines. */
+  readonly processes: readonly ProcessRow[];
+  readonly free: readonly FreeDuty[];
+}
+
+/** What became of a request to reload. */
+export interface ReloadAnswer {
+  /** The id of the request. */
+  readonly request: string;
+  readonly result: 'applied' | 'unchanged' | 'refused';
+  /** One sentence for each change; if the reload was refused, the reasons. */
+  readonly lines: readonly string[];
+}
+
+/** A process, as people see it. Times go by the ledger's clock. */
+export interface ProcessRow {
+  readonly holder: string;
+  readonly machine: string;
+  readonly role: string;
+  readonly startedAt: Date;
+  readonly seenAt: Date;
+  /** Whether it was killed, is frozen or is cut off: it was not seen for a lease, and has not stopped in order. Such a process is shown for 10 minutes. */
+  readonly isMissing: boolean;
+  readonly sinks: readonly string[];
+  /** The duties that it has now. */
+  readonly duties: readonly string[];
+  /** What it shows of itself; undefined if it shows nothing. `clockAheadMs` is how far the clock of its machine is ahead of the ledger's. */
+  readonly facts:
+    | {
+        readonly version: string;
+        readonly config: string;
+        readonly clockAheadMs: number;
+        readonly reload: ReloadAnswer | undefined;
+      }
+    | undefined;
+}
+
+/** A duty that no process has. */
+export interface FreeDuty {
+  readonly duty: string;
+  readonly since: Date;
+  /** Whether a living process would take it. */
+  readonly isWanted: boolean;
 }
 
 /**

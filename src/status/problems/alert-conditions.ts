@@ -5,6 +5,7 @@ import { NEEDS_OPERATOR } from '../../telemetry/events/source-events.ts';
 import type { FileRuns } from '../export-view.ts';
 import type { AlertInputs, ObservedSink, ObservedSource } from './alert-inputs.ts';
 import { failedFiles } from './export-checks.ts';
+import { differingConfigs, freeDuties, missingProcesses, wrongClocks } from './machine-checks.ts';
 import { failedPoll, rejectedLeads, shrunkListing } from './poll-checks.ts';
 import { commandInText, type Problem } from './problem.ts';
 import { lowDisk, staleConfig } from './process-problems.ts';
@@ -144,6 +145,33 @@ const PROCESS: readonly Rule<AlertInputs>[] = [
     'The configuration file is valid again and in force.',
     ({ stale }, afterMs) => wrong(stale && staleConfig(stale, ALERT_TEXT), afterMs, stale?.since),
   ],
+  [
+    'duty_free',
+    'Every part of the work is done again.',
+    ofMachines(({ status, now }, { sources = [] }) =>
+      freeDuties(
+        status,
+        sources.map(({ name }) => name),
+        now,
+        ALERT_TEXT,
+      ),
+    ),
+  ],
+  [
+    'process_missing',
+    'No process is missing any more, or 10 minutes have passed since it was last seen.',
+    ofMachines(({ status }) => missingProcesses(status, ALERT_TEXT)),
+  ],
+  [
+    'config_differs',
+    'All machines have the same configuration again.',
+    ofMachines(({ status }) => differingConfigs(status, ALERT_TEXT)),
+  ],
+  [
+    'clock_differs',
+    'The clocks of the machines agree with that of the server again.',
+    ofMachines(({ status }) => wrongClocks(status)),
+  ],
   ['carrier_down', 'The queue works again; leadsync delivers the leads that waited.', carrierDown],
   [
     'disk_low',
@@ -163,6 +191,17 @@ function wrong(
   since?: Date,
 ): ActiveCondition | undefined {
   return found && { since, afterMs, what: found.message, next: found.nextStep, severity: found.severity };
+}
+
+/** Returns a condition of the machines. It is unknown while the ledger cannot be read. */
+function ofMachines(
+  find: (machines: NonNullable<AlertInputs['machines']>, observed: AlertInputs) => Problem | undefined,
+): Find<AlertInputs> {
+  return (observed, afterMs) => {
+    const { machines, sources } = observed;
+    if (machines) return wrong(find(machines, observed), afterMs);
+    return sources ? undefined : 'unknown';
+  };
 }
 
 /** Adds the number of affected leads or deliveries, so that another notice follows when the number has grown much. */

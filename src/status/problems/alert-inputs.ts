@@ -1,7 +1,7 @@
 import type { Grant, SecretOption } from '../../config/contract/config.ts';
 import type { ListingSize } from '../../leads/listing-shrinkage.ts';
 import type { SinkHealth } from '../../leads/sink-health.ts';
-import type { DeadReason } from '../../ledger/contract/status-rows.ts';
+import type { DeadReason, MachinesStatus } from '../../ledger/contract/status-rows.ts';
 import type { FileRuns } from '../export-view.ts';
 import type { PollFailure } from './poll-checks.ts';
 import type { DiskSpace, StaleConfig } from './problem.ts';
@@ -12,6 +12,8 @@ export interface AlertInputs {
   /** `sources` and `sinks` are undefined while the ledger cannot be read. */
   readonly sources: readonly ObservedSource[] | undefined;
   readonly sinks: readonly ObservedSink[] | undefined;
+  /** The processes on the ledger, and the time of its server; undefined if it cannot be read, or if only one machine can use it. */
+  readonly machines?: { readonly status: MachinesStatus; readonly now: Date } | undefined;
   /** The configured exports and backups. */
   readonly exports: readonly FileRuns[];
   readonly disk: DiskSpace;

@@ -9,6 +9,7 @@ import {
 import { type ExportView, runsOf } from '../export-view.ts';
 import type { SinkView, SourceView } from '../status-view.ts';
 import { failedFiles } from './export-checks.ts';
+import { differingConfigs, freeDuties, missingProcesses, wrongClocks } from './machine-checks.ts';
 import {
   commandInText,
   LATE_MS,
@@ -45,6 +46,7 @@ export function findProblems(
     ...(context.running ? notReady(context) : [notRunning(context)]),
     ...(context.stale ? [staleConfig(context.stale, context)] : []),
     ...restored(context),
+    ...machineProblems(context, sources),
     ...(context.disk ? listOf(lowDisk(context.disk)) : []),
     ...sources.flatMap((source) => findSourceProblems(source, context)),
     ...sinks.flatMap((sink) => findSinkProblems(sink, context)),
@@ -80,6 +82,18 @@ function restored({ restoredAt, now, command }: ProblemContext): Problem[] {
       `No action is needed. ${command('reconcile')} compares a sink with the ledger. This warning ends after 3 days.`,
     ),
   ];
+}
+
+function machineProblems(context: ProblemContext, sources: readonly SourceView[]): Problem[] {
+  const { machines, now } = context;
+  if (!machines) return [];
+  const polled = sources.filter(({ config }) => config).map(({ name }) => name);
+  return [
+    freeDuties(machines, polled, now, context),
+    missingProcesses(machines, context),
+    differingConfigs(machines, context),
+    wrongClocks(machines),
+  ].flatMap(listOf);
 }
 
 /** Returns the codes of the problems of one sink, by which pages mark it. */

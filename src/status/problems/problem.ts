@@ -1,5 +1,6 @@
 import type { SecretOption } from '../../config/contract/config.ts';
 import { PROBLEMS, type Severity, type StatusCode } from '../../leads/problems.ts';
+import type { MachinesStatus } from '../../ledger/contract/status-rows.ts';
 import { printMomentAndAge } from '../../platform/text/human-readable.ts';
 import type { ExportView } from '../export-view.ts';
 
@@ -69,6 +70,8 @@ export interface ProblemContext extends TextOptions {
   readonly disk?: DiskSpace | undefined;
   /** When leadsync found that the ledger is a copy or was restored from a backup. */
   readonly restoredAt?: Date | undefined;
+  /** The processes on a ledger that several machines may use. */
+  readonly machines?: MachinesStatus | undefined;
 }
 
 /** Tolerance before a poll or a delivery counts as late, in ms. */

@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Overview } from '../../../src/admin/contract/overview.ts';
 import { RequestError } from '../../../src/admin/contract/request-error.ts';
 import type { Role } from '../../../src/platform/options/role.ts';
 import { startBrowser } from '../../support/servers/browser.ts';
@@ -57,6 +58,29 @@ describe('axe finds no barrier, in either theme,', () => {
     operations.failure = failure;
     await go('/leads');
     await page.getByRole('link', { name: 'Try again' }).waitFor();
+    expect(await findings(page)).toEqual([]);
+  });
+
+  test('on the overview of several machines', async () => {
+    const { page, go, operations } = await openSmall();
+    const at = '2026-11-21T14:31:00Z';
+    const machine: Overview['machines'][number] = {
+      machine: 'a-1',
+      role: 'run',
+      state: 'works',
+      version: '1.2.3',
+      config_fingerprint: '0123456789ab',
+      clock_ahead_seconds: 0,
+      started_at: at,
+      last_seen_at: at,
+      sinks: ['crm'],
+      duties: ['poll:main'],
+    };
+    operations.machines = [machine, { ...machine, machine: 'b-2', state: 'missing', duties: [] }];
+    const section = 'docs/operating.md#process-missing';
+    operations.problems = [{ ...stale, code: 'process_missing', runbook: section }];
+    await go('/');
+    await page.getByRole('heading', { name: 'Machines' }).waitFor();
     expect(await findings(page)).toEqual([]);
   });
 

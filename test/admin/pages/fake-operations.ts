@@ -52,6 +52,7 @@ export class FakeOperations implements Operations {
   sinkRows: SinkOverview[];
   exports: Overview['exports'];
   backups: Overview['backups'];
+  machines: Overview['machines'] = [];
   logLines: readonly LogLine[] = [
     {
       at: '2026-11-21T14:32:00.120Z',
@@ -142,6 +143,7 @@ export class FakeOperations implements Operations {
       sinks: this.sinkRows,
       exports: this.exports,
       backups: this.backups,
+      machines: this.machines,
       leads_per_hour: this.hours,
       speed_to_lead: this.speeds,
       delivered_per_minute: this.rate,

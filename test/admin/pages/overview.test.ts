@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Overview } from '../../../src/admin/contract/overview.ts';
 import type { PollRow } from '../../../src/admin/contract/polls.ts';
 import type { Role } from '../../../src/platform/options/role.ts';
 import { type OpenPages, openPages } from './open-pages.ts';
@@ -295,4 +296,35 @@ test('a tile of a sink links to its deliveries if there are any', async () => {
     'Dead: <a href="/deliveries?sink=crm&amp;state=dead">3</a> given up',
   ]);
   expect((await tiles('/sinks/drop'))[4]).toBe('Dead: 0 none was given up');
+});
+
+test('the machines are shown if several may use the ledger: what each does, and which one is missing', async () => {
+  expect(await (await fetch(pages.url)).text()).not.toContain('Machines');
+  const at = '2026-11-21T14:31:00Z';
+  const one: Overview['machines'][number] = {
+    machine: 'a-1',
+    role: 'run',
+    state: 'works',
+    version: '1.2.3',
+    config_fingerprint: '0123456789ab',
+    clock_ahead_seconds: 0.02,
+    started_at: '2026-11-21T12:32:00Z',
+    last_seen_at: at,
+    sinks: ['crm'],
+    duties: ['alerts', 'poll:main'],
+  };
+  const missing: Overview['machines'][number] = {
+    ...one,
+    machine: 'b-2',
+    state: 'missing',
+    version: null,
+    config_fingerprint: null,
+    duties: [],
+  };
+  pages.operations.machines = [one, missing];
+  const id = (machine: string) => `machine-${machine}-run-${Date.parse(one.started_at)}`;
+  expect(await row(id('a-1'))).toMatch(
+    /^a-1works run ?alerts, polls of main1\.2\.30123456789ab2 h ago1 min 7 s ago$/,
+  );
+  expect(await row(id('b-2'))).toMatch(/^b-2missing run ?–––2 h ago1 min 7 s ago$/);
 });

@@ -654,6 +654,7 @@ describe('leadsync status', () => {
       ],
       exports: [],
       backups: [],
+      machines: [],
       sinks: [
         expect.objectContaining({
           sink: 'crm',

@@ -11,6 +11,7 @@ const LEFT: Readonly<Record<string, string>> = {
   _duties: 'the process that holds the ledger',
   _duty_leases: 'processes that run',
   _processes: 'processes that run',
+  _missing_processes: 'processes that ran',
   _sink_counts: 'counted anew from the deliveries',
   _count_changes: 'counted anew from the deliveries',
   _documents: 'no process uses them yet: they are files in data_dir',

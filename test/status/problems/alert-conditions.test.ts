@@ -2,11 +2,13 @@ import { describe, expect, test } from 'vitest';
 import type { ActiveCondition } from '../../../src/alerts/alert-tracker.ts';
 import { CONDITIONS, type Condition } from '../../../src/alerts/condition.ts';
 import { HEALTHY } from '../../../src/leads/sink-health.ts';
+import type { MachinesStatus } from '../../../src/ledger/contract/status-rows.ts';
 import { evaluateConditions } from '../../../src/status/problems/alert-conditions.ts';
 import type { AlertInputs } from '../../../src/status/problems/alert-inputs.ts';
 import { rejectedLeads } from '../../../src/status/problems/poll-checks.ts';
 import { commandInText } from '../../../src/status/problems/problem.ts';
 import { heldSink } from '../../../src/status/problems/sink-checks.ts';
+import { aProcess, theMachines } from '../a-machine.ts';
 import {
   aBackup,
   ago,
@@ -38,6 +40,11 @@ const failure = {
   isPartial: false,
 };
 const silence = { since: ago(5 * HOUR), until: ago(MINUTE), probability: 0.0001 };
+
+/** An observation of a ledger on which two machines work, but for what is given. */
+function withMachines(more: Partial<MachinesStatus>): AlertInputs {
+  return anObservation({ machines: { status: theMachines(more), now: NOW } });
+}
 
 const cases: [Condition, AlertInputs, since: Date | undefined, afterMs: number][] = [
   [
@@ -101,6 +108,39 @@ const cases: [Condition, AlertInputs, since: Date | undefined, afterMs: number][
     undefined,
     5 * MINUTE,
   ],
+  [
+    'duty_free',
+    withMachines({ free: [{ duty: 'poll:main', since: ago(MINUTE), isWanted: true }] }),
+    undefined,
+    2 * MINUTE,
+  ],
+  [
+    'process_missing',
+    withMachines({ processes: [aProcess(), aProcess({ machine: 'b-2', isMissing: true })] }),
+    undefined,
+    MINUTE,
+  ],
+  [
+    'config_differs',
+    withMachines({
+      processes: [
+        aProcess(),
+        aProcess({ facts: { version: '1.2.3', config: 'x', clockAheadMs: 0, reload: undefined } }),
+      ],
+    }),
+    undefined,
+    5 * MINUTE,
+  ],
+  [
+    'clock_differs',
+    withMachines({
+      processes: [
+        aProcess({ facts: { version: '1', config: 'x', clockAheadMs: 31_000, reload: undefined } }),
+      ],
+    }),
+    undefined,
+    5 * MINUTE,
+  ],
   ['carrier_down', anObservation({ carrier: 'Redis does not answer.' }), undefined, 2 * MINUTE],
   [
     'ledger_fails',
@@ -129,6 +169,16 @@ const cases: [Condition, AlertInputs, since: Date | undefined, afterMs: number][
 ];
 
 describe('judging', () => {
+  test('a problem of the machines is unknown while the ledger cannot be read, so that its alert does not end', () => {
+    const away = anObservation({ sources: undefined, sinks: undefined });
+    const states = evaluateConditions(away, NAMES, DEFAULTS).map(({ condition, state }) => [
+      condition,
+      state,
+    ]);
+    for (const condition of ['duty_free', 'process_missing', 'config_differs', 'clock_differs'])
+      expect(states).toContainEqual([condition, 'unknown']);
+  });
+
   test('a healthy leadsync has no problem', () => {
     expect([...wrongs(anObservation()).keys()]).toEqual([]);
   });

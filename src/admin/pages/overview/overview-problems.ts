@@ -82,6 +82,10 @@ const BESIDE_STEP: Readonly<Record<string, Actions>> = {
     link(goneLeadsAddress(source), 'See leads that are gone', source),
   ],
   source_removed: (source) => [link(withQuery('/leads', { source }), 'See leads', source)],
+  duty_free: () => [toMachines()],
+  process_missing: () => [toMachines()],
+  config_differs: () => [toMachines()],
+  clock_differs: () => [toMachines()],
   export_fails: (name) => [link(`#${exportId(name)}`, 'See export', name), runButton('export', name)],
   backup_fails: (name) => [link(`#${backupId(name)}`, 'See backup', name), runButton('backup', name)],
 };
@@ -106,6 +110,10 @@ function toPending(sink: string): VNode {
 
 function toPolls(source: string): VNode {
   return link(withQuery('/polls', { source }), 'See polls', source);
+}
+
+function toMachines(): VNode {
+  return link('#machines', 'See machines');
 }
 
 function toLog(): VNode {

@@ -14,6 +14,7 @@ import { sinkBadges, worstFirst } from '../sinks/sink-state.ts';
 import { pollButton } from '../sources/poll-now.ts';
 import { failureNote, nextPoll, sourceBadges } from '../sources/source-state.ts';
 import { backupSection, exportSection } from './exports.ts';
+import { machineSection } from './machines.ts';
 import { problemList } from './overview-problems.ts';
 
 /** Adds the overview, which shows every problem and whether leads are flowing. */
@@ -41,6 +42,7 @@ function body(overview: Overview): Content {
     html`<div class="pair">${leadsPerHour(overview)}${speedToLead(overview, now)}</div>`,
     exportSection(overview.exports, now),
     backupSection(overview.backups, now),
+    machineSection(overview.machines, now),
     html`<p class="hint version">leadsync ${overview.version}</p>`,
   ];
 }

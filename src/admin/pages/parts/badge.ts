@@ -6,6 +6,8 @@ type Tone = 'good' | 'calm' | 'warning' | 'bad';
 /** Tone of each state of sinks, sources, exports, deliveries, polls, attempts and previews, and of each level of the log. Others are calm. */
 const TONES: Readonly<Record<string, Tone>> = {
   healthy: 'good',
+  works: 'good',
+  missing: 'bad',
   failing: 'warning',
   held: 'bad',
   paused: 'warning',

@@ -1,5 +1,7 @@
 /** How long a duty stays with a process that does not renew it, in ms. */
 export const DUTY_LEASE_MS = 10_000;
+/** For how long a process is shown that is missing, in ms. */
+export const MISSING_MS = 600_000;
 /** Parts of a lease: the time between two beats, which is also the longest time that a beat may take. */
 const BEATS_PER_LEASE = 4;
 /**
