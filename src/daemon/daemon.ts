@@ -13,6 +13,7 @@ import type { PolledOnce } from './joints/poll.ts';
 import { type Loop, Loops } from './joints/restarting-loops.ts';
 import { compose } from './start/compose.ts';
 import { type DaemonOptions, enabledSinks, type Parts } from './start/parts.ts';
+import { reloadAnswer } from './units/reload-answer.ts';
 import { Reloader, type ReloadResult, type ReloadTrigger } from './units/reloader.ts';
 import { RunningUnits } from './units/running-units.ts';
 import type { SourceUnit } from './units/source-unit.ts';
@@ -50,6 +51,8 @@ export class Daemon {
   readonly #started = Promise.withResolvers<void>();
   readonly #failed = Promise.withResolvers<DaemonFailure>();
   readonly #exportsUnderway = new Set<string>();
+  /** The last request to every process of the ledger to reload. */
+  #requested: string | undefined;
 
   private constructor(
     parts: Parts,
@@ -144,6 +147,7 @@ export class Daemon {
   #listenToOthers(): void {
     const { shared } = this.#parts;
     shared?.machines.onMessage((message) => {
+      if (message.kind === 'reload') void this.#reloadWithOthers(message.request);
       if (message.kind === 'poll') this.#installation.pollIfHeld(message.source);
       if (message.kind !== 'export' || !shared.duties.holds('exports')) return;
       if (filesOf(this.config).some(({ name }) => name === message.name))
@@ -152,6 +156,14 @@ export class Daemon {
     shared?.duties.life.onRevival(() => {
       if (!this.#loops.signal.aborted) void this.#declareAgain();
     });
+  }
+
+  /** Reloads because every process of the ledger is asked to, once for each request, and shows the others what became of it. */
+  async #reloadWithOthers(request: string): Promise<void> {
+    const { role, shared } = this.#parts;
+    if (role.kind === 'sync' || this.#requested === request) return;
+    this.#requested = request;
+    await shared?.showReload(reloadAnswer(request, await this.reload('all')));
   }
 
   async #declareAgain(): Promise<void> {

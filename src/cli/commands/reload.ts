@@ -1,10 +1,12 @@
+import type { LedgerConfig } from '../../config/contract/config.ts';
 import { type Fault, formatFault } from '../../config/contract/config-error.ts';
+import { reloadAll } from '../../operations/reload-all.ts';
 import { hostAndPort } from '../../platform/http/address.ts';
 import { printable, printJson } from '../../platform/text/printable.ts';
 import { askDaemon, daemonTarget } from '../running/ask-daemon.ts';
 import { defineCommand } from '../shell/command.ts';
 import { CommandFailure } from '../shell/command-failure.ts';
-import { lenientConfigOf } from '../shell/context.ts';
+import { lenientConfigOf, readableConfigOf, type Surroundings } from '../shell/context.ts';
 import { ExitCode } from '../shell/exit-code.ts';
 import { recordAction } from '../shell/record-action.ts';
 
@@ -12,12 +14,16 @@ import { recordAction } from '../shell/record-action.ts';
 const RELOAD_MS = 30_000;
 
 /** `leadsync reload`: makes the running leadsync apply its changed configuration. */
-export const command = defineCommand<{ json?: boolean }>({
-  examples: ['leadsync reload', 'leadsync validate && leadsync reload'],
+export const command = defineCommand<{ json?: boolean; all?: boolean }>({
+  examples: ['leadsync reload', 'leadsync validate && leadsync reload', 'leadsync reload --all'],
   notes:
-    'Polls and attempts that have started finish with the old configuration. If the configuration is invalid, nothing changes: the command reports every fault and exits with 78. If it is valid but cannot be applied, for example because the ledger is locked, the command says why and exits with 1. SIGHUP does the same; with `watch: true` in the configuration, leadsync reloads automatically.',
-  declare: (command) => command.option('--json', 'print the result as JSON'),
-  run: async ({ json, ...options }, surroundings) => {
+    'Polls and attempts that have started finish with the old configuration. If the configuration is invalid, nothing changes: the command reports every fault and exits with 78. If it is valid but cannot be applied, for example because the ledger is locked, the command says why and exits with 1. SIGHUP does the same; with `watch: true` in the configuration, leadsync reloads automatically. With a ledger in PostgreSQL, --all makes the leadsync of every machine read the file of its own machine, and prints what each did. It exits with 1 if one has refused or has not answered.',
+  declare: (command) =>
+    command
+      .option('--json', 'print the result as JSON')
+      .option('--all', 'reload on every machine that works on the ledger (only with `ledger.url`)'),
+  run: async ({ json, all, ...options }, surroundings) => {
+    if (all) return showAll(readableConfigOf(options, surroundings), json === true, surroundings);
     // The address may be readable despite faults. Then the running leadsync reports the faults.
     const config = lenientConfigOf(options, surroundings);
     const { adminToken, faults: here = [] } = config;
@@ -62,6 +68,39 @@ export const command = defineCommand<{ json?: boolean }>({
     return result.failure ? ExitCode.notDone : ExitCode.configuration;
   },
 });
+
+/** Reloads on every machine, and prints what each process did. @throws CommandFailure if the ledger is in a file, or if no process works on it */
+async function showAll(config: LedgerConfig, json: boolean, surroundings: Surroundings): Promise<number> {
+  if (config.ledgerServer === undefined)
+    throw new CommandFailure(
+      ExitCode.usage,
+      '--all is for a ledger in PostgreSQL, on which several machines work.',
+      'Leave it out: `leadsync reload` reaches the leadsync of this machine. Send a worker SIGHUP.',
+    );
+  await recordAction(config, surroundings, 'reload', { all: true });
+  const { clock, random } = surroundings;
+  const asked = (await reloadAll(config, { clock, random, withinMs: RELOAD_MS })) ?? [];
+  if (asked.length === 0)
+    throw new CommandFailure(
+      ExitCode.unreachable,
+      'No leadsync works on this ledger, so nothing was reloaded.',
+      'Each start reads the file of its machine.',
+    );
+  const processes = asked.map(({ machine, role, answer }) => ({
+    machine,
+    role,
+    result: answer?.result ?? 'no answer',
+    lines: answer?.lines ?? [],
+  }));
+  if (json) surroundings.stdout.write(printJson({ processes }));
+  else
+    for (const { machine, role, result, lines } of processes) {
+      surroundings.stdout.write(`${printable(machine)} (${role}): ${result}\n`);
+      for (const line of lines) surroundings.stdout.write(`  ${printable(line)}\n`);
+    }
+  const isDone = processes.every(({ result }) => result === 'applied' || result === 'unchanged');
+  return isDone ? ExitCode.done : ExitCode.notDone;
+}
 
 /**
  * Returns the failure for a request that may have gone to the wrong address, because faults in the configuration file may hide the address

@@ -12,7 +12,7 @@ import type { Emit } from '../../telemetry/events.ts';
 import type { RunningUnits } from './running-units.ts';
 
 /** What triggered a reload. */
-export type ReloadTrigger = 'SIGHUP' | 'request' | 'watch';
+export type ReloadTrigger = 'SIGHUP' | 'request' | 'watch' | 'all';
 
 /** State of the current configuration. */
 interface ConfigState {
