@@ -80,7 +80,11 @@ it('a process that opened a ledger before it was moved does not start to work wi
   const { ledger } = await aProcess(store);
   await (await aSource(store)).markMoved(MOVED);
   const closers = new Closers();
-  const joining = joinMachines(ledger, { role: 'run', clock: systemClock, machine: 'm' }, closers);
+  const joining = joinMachines(
+    ledger,
+    { role: 'run', clock: systemClock, machine: 'm', fingerprint: () => 'f' },
+    closers,
+  );
   await expect(joining).rejects.toMatchObject({ code: 'moved' });
   await closers.closeAll();
 });
