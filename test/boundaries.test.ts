@@ -263,7 +263,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'sinks/drop': {
     imports: ['bucket', 'sinks', 'leads', 'platform'],
-    doors: ['drop.ts', 'drop-options.ts', 'leads-in-drop.ts', 'open-drop.ts', 'write-batch.ts'],
+    doors: ['drop.ts', 'drop-options.ts', 'drop-sink.ts', 'leads-in-drop.ts', 'open-drop.ts'],
     because:
       'sinks/drop/ is where sinks drop files; it must not know the format of a file, nor any type of sink.',
   },

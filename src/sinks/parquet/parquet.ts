@@ -1,71 +1,26 @@
 import type { Batch } from '../../leads/delivery.ts';
-import type { Outcome } from '../../leads/outcome.ts';
-import { printStamp } from '../../platform/text/human-readable.ts';
 import type { Drop } from '../drop/drop.ts';
-import { leadsInDrop } from '../drop/leads-in-drop.ts';
-import { writeBatch } from '../drop/write-batch.ts';
-import type { AttemptUnderWay, Preview, Sink, StoredLead, TestResult } from '../sink.ts';
+import { DropSink } from '../drop/drop-sink.ts';
 import { isMixed, mappedColumns } from '../table/mapped-columns.ts';
 import { columnsOfLeads, columnsOfMapped, mappedRow, previewRow, tableRow } from './rows.ts';
 import { storedFormat } from './stored-leads.ts';
 
-/** Writes one file per batch. The batch determines the file name, so a repeat finds the file of the first attempt. */
-export class ParquetSink implements Sink {
-  readonly #drop: Drop;
-
+/** Writes a Parquet file for each batch. */
+export class ParquetSink extends DropSink {
   constructor(drop: Drop) {
-    this.#drop = drop;
-  }
-
-  check(signal: AbortSignal): Promise<void> {
-    return this.#drop.check(signal);
-  }
-
-  async deliver(batch: Batch, signal: AbortSignal, attempt?: AttemptUnderWay): Promise<readonly Outcome[]> {
-    const file = {
-      name: fileName(batch),
-      start: startOf(batch),
-      format: storedFormat,
-      contentOf,
-    };
-    await writeBatch(this.#drop, batch, file, signal, attempt);
-    return batch.deliveries.map(() => ({ kind: 'delivered' }));
-  }
-
-  /** Writes a file that readers of `*.parquet` ignore. */
-  async test(batch: Batch, signal: AbortSignal): Promise<TestResult> {
-    const name = `test-${printStamp(batch.createdAt)}.parquet.test`;
-    await this.#drop.write(name, await contentOf(batch), signal);
-    return {
-      arrived: true,
-      what: `leadsync wrote ${this.#drop.nameOf(name)} as it writes leads. You can remove it.`,
-    };
-  }
-
-  /** Returns the rows as lines of JSON, because people cannot read a Parquet file. */
-  preview(batch: Batch): readonly Preview[] {
-    const target = this.#drop.targetOf(fileName(batch));
-    const { columns, rows } = tableOf(batch);
-    return [{ target, fields: {}, content: rows.map((row) => previewRow(row, columns)).join('') }];
-  }
-
-  storedLeads(signal: AbortSignal): AsyncIterable<StoredLead> {
-    return leadsInDrop(this.#drop, storedFormat, signal);
-  }
-
-  close(): Promise<void> {
-    return this.#drop.close();
+    super(drop, { format: storedFormat, folderOf: dayOf, contentOf, textOf });
   }
 }
 
-/** Returns a name such as `day=2026-11-20/leads-20261120T100000.000Z-b17.parquet`, with the day on which the batch was formed, in UTC. */
-function fileName(batch: Batch): string {
-  return `${startOf(batch)}${batch.id}.parquet`;
+/** Returns the folder with the day on which the batch was formed, in UTC: `day=2026-11-20/`. */
+function dayOf({ createdAt }: Batch): string {
+  return `day=${createdAt.toISOString().slice(0, 10)}/`;
 }
 
-/** Returns the beginning of the name of a batch's file. The batches that leadsync split from it share this beginning. */
-function startOf({ createdAt }: Batch): string {
-  return `day=${createdAt.toISOString().slice(0, 10)}/leads-${printStamp(createdAt)}-`;
+/** Returns the rows as lines of JSON, because people cannot read a Parquet file. */
+function textOf(batch: Batch): string {
+  const { columns, rows } = tableOf(batch);
+  return rows.map((row) => previewRow(row, columns)).join('');
 }
 
 async function contentOf(batch: Batch): Promise<Buffer> {
