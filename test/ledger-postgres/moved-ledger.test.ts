@@ -82,7 +82,7 @@ it('a process that opened a ledger before it was moved does not start to work wi
   const closers = new Closers();
   const joining = joinMachines(
     ledger,
-    { role: 'run', clock: systemClock, machine: 'm', fingerprint: () => 'f' },
+    { role: 'run', clock: systemClock, machine: 'm', fingerprint: () => '' },
     closers,
   );
   await expect(joining).rejects.toMatchObject({ code: 'moved' });
