@@ -8,11 +8,13 @@ import { COPIED_TABLES } from '../../ledger/rules/copying/copied-tables.ts';
 import { progressAfter } from '../../ledger/rules/copying/progress.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
+import type { TakenOver } from '../../source/auth/take-over-tokens.ts';
 import { ledgerPlaceOf } from '../opening/configured-ledger.ts';
 import { FilePlace } from '../opening/file-place.ts';
 import type { LedgerPlace } from '../opening/ledger-place.ts';
 import { DataDirInUse, holdDataDir } from '../opening/open-ledger.ts';
 import { hasLiveProcess } from '../opening/processes.ts';
+import { moveStores } from '../opening/take-over-stores.ts';
 
 /** The engine of a ledger, as people name it. */
 export type Engine = 'sqlite' | 'postgres';
@@ -43,6 +45,8 @@ export interface CopiedLedger {
   readonly isContinued: boolean;
   /** The number of rows of each table of the source. */
   readonly tables: Readonly<Record<string, number>>;
+  /** The sources whose logins were moved with the ledger, and those that have another login in `data_dir`. */
+  readonly logins: TakenOver;
 }
 
 /** The copy cannot be made, or its comparison with the source has failed. */
@@ -106,14 +110,9 @@ async function copy(places: Places, dryRun: boolean, parts: CopyParts): Promise<
     const isContinued = await to.inspectTarget(source.id);
     const moved = await source.movedTo();
     if (moved && !isContinued) throw movedError(from.where, moved.to, moved.at);
-    const copied = (tables: CopiedLedger['tables']) => ({
-      from: from.where,
-      to: to.where,
-      isContinued,
-      tables,
-    });
-    if (dryRun) return copied(await countRows(source));
-    return copied(await copyInto(await to.copyTarget(source.id), source, places, parts));
+    const result = { from: from.where, to: to.where, isContinued };
+    if (dryRun) return { ...result, tables: await countRows(source), logins: { sources: [], left: [] } };
+    return { ...result, ...(await copyInto(await to.copyTarget(source.id), source, places, parts)) };
   } finally {
     await source.close();
   }
@@ -137,13 +136,30 @@ async function settle(place: LedgerPlace, { clock, random }: CopyParts): Promise
   }
 }
 
-/** Copies into a target that was begun, and returns the number of rows of each table. */
+/**
+ * Moves what a server has beside the ledger into `data_dir`. In the other direction, the first start on the server does that, because it may find there what
+ * other machines have stored.
+ */
+async function moveBeside({ from, to }: Places, { clock, random }: CopyParts): Promise<TakenOver> {
+  if (from.file !== undefined) return { sources: [], left: [] };
+  const stores = await from.openStores({ clock, rotates: false });
+  const files = await to.openStores({ clock, rotates: false });
+  try {
+    return await moveStores(stores, files, { clock, random });
+  } finally {
+    await stores.close();
+    await files.close();
+  }
+}
+
+/** Copies into a target that was begun, and returns the number of rows of each table, and whose logins were moved. */
 async function copyInto(
   target: CopyTarget,
   source: CopySource,
-  { from, to }: Places,
+  places: Places,
   parts: CopyParts,
-): Promise<CopiedLedger['tables']> {
+): Promise<Pick<CopiedLedger, 'tables' | 'logins'>> {
+  const { from, to } = places;
   const mark = () => source.markMoved({ to: to.where, at: parts.clock.now().getTime() });
   try {
     // Only once the target is begun: the same command then continues the copy, whatever happens.
@@ -156,9 +172,10 @@ async function copyInto(
     // Again, because an operator may have taken the mark away meanwhile.
     await mark();
     reach('copy-moved');
+    const logins = await moveBeside(places, parts);
     await target.finish(await source.facts());
     reach('copy-finished');
-    return tables;
+    return { tables, logins };
   } finally {
     await target.close();
   }

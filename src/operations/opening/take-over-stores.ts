@@ -3,7 +3,7 @@ import type { Config } from '../../config/contract/config.ts';
 import { codeOf } from '../../platform/failures/error-code.ts';
 import type { DocumentStore } from '../../platform/files/document-store.ts';
 import type { Clock, Random } from '../../platform/time/clock.ts';
-import { takeOverTokens } from '../../source/auth/take-over-tokens.ts';
+import { type TakenOver, type TakeOverParts, takeOverTokens } from '../../source/auth/take-over-tokens.ts';
 import type { Emit } from '../../telemetry/events.ts';
 import { ledgerPlaceOf } from './configured-ledger.ts';
 import { fileStores, type InstallationStores } from './installation-stores.ts';
@@ -21,11 +21,25 @@ export async function takeOverStores(
   const { dataDir, tokenKey: key } = config;
   if (file !== undefined || key === undefined) return;
   const files = fileStores(dataDir, { clock, rotates: false });
-  const { sources, left } = await takeOverTokens(files.tokens, stores.tokens, { key, clock, random });
+  const { sources, left } = await moveStores(files, stores, { key, clock, random });
   if (sources.length > 0) emit({ type: 'tokens-taken-over', sources, where });
   if (left.length > 0) emit({ type: 'tokens-left', sources: left, where });
-  await move(files.exports, stores.exports, (name) => name.endsWith('.json'));
-  await move(files.alerts, stores.alerts, (name) => name === ALERTS);
+}
+
+/**
+ * Moves tokens, the states of exports and those of alerts from one place to another, except what the other place has. Returns the sources whose tokens
+ * were moved, and those whose tokens were left. No process may use the first place. @throws the error of a store
+ */
+export async function moveStores(
+  from: InstallationStores,
+  to: InstallationStores,
+  parts: TakeOverParts,
+): Promise<TakenOver> {
+  for (const store of [to.tokens, to.exports, to.alerts]) await store.prepare();
+  const taken = await takeOverTokens(from.tokens, to.tokens, parts);
+  await move(from.exports, to.exports, (name) => name.endsWith('.json'));
+  await move(from.alerts, to.alerts, (name) => name === ALERTS);
+  return taken;
 }
 
 /** Moves documents, except those that the other store has. */

@@ -14,8 +14,8 @@ const PATIENCE_MS = 25_000;
 
 /** What the move works with. */
 export interface TakeOverParts {
-  /** The key that encrypts tokens. Encrypts those that are in plain text, too. */
-  readonly key: Secret;
+  /** The key that encrypts tokens that are in plain text. Absent: they stay so. */
+  readonly key?: Secret;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -85,7 +85,7 @@ async function moveOne(
   source: string,
   from: DocumentStore,
   to: DocumentStore,
-  key: Secret,
+  key: Secret | undefined,
 ): Promise<boolean> {
   const text = await from.read(name);
   if (text === undefined) return true;
@@ -100,7 +100,7 @@ async function moveOne(
   return true;
 }
 
-async function sealed(text: string, source: string, key: Secret): Promise<string> {
-  if (isSealed(text)) return text;
+async function sealed(text: string, source: string, key: Secret | undefined): Promise<string> {
+  if (key === undefined || isSealed(text)) return text;
   return `${JSON.stringify(await new Seal(key).close(text.trim(), decodeURIComponent(source)))}\n`;
 }

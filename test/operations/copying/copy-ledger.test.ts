@@ -273,3 +273,41 @@ admin: { listen: 'off' }
       expect(after[name], name).toEqual(before[name]);
   },
 );
+
+test('tokens and the states of exports and alerts come back with a ledger that is copied from a server', async () => {
+  const installation = await Installation.eventful();
+  await installation.copy('sqlite');
+  const stores = await serverPlace(installation).openStores({ clock: systemClock, rotates: false });
+  const written = {
+    tokens: ['main.json', '{"v":1,"sealed":"x"}\n'],
+    exports: ['report.json', '{"runs":1}\n'],
+    alerts: ['alerts.json', '{"open":[]}\n'],
+  } as const;
+  const kinds = ['tokens', 'exports', 'alerts'] as const;
+  for (const kind of kinds) await stores[kind].write(written[kind][0], written[kind][1]);
+  installation.removeFile();
+  const { logins } = await installation.copy('postgres');
+  expect(logins).toEqual({ sources: ['main'], left: [] });
+  const files = await filePlace(installation).openStores({ clock: systemClock, rotates: false });
+  for (const kind of kinds) {
+    const [name, text] = written[kind];
+    expect(await files[kind].read(name)).toBe(text);
+    expect(await stores[kind].read(name)).toBeUndefined();
+  }
+  await stores.close();
+  await files.close();
+});
+
+test('a token that data_dir has already is kept by a copy from a server, which sets the other one aside', async () => {
+  const installation = await Installation.eventful();
+  await installation.copy('sqlite');
+  const stores = await serverPlace(installation).openStores({ clock: systemClock, rotates: false });
+  await stores.tokens.write('main.json', '{"v":1,"sealed":"x"}\n');
+  mkdirSync(join(installation.dataDir, 'tokens'), { recursive: true });
+  writeFileSync(join(installation.dataDir, 'tokens', 'main.json'), '{"v":1,"sealed":"another"}\n');
+  installation.removeFile();
+  const { logins } = await installation.copy('postgres');
+  expect(logins).toEqual({ sources: [], left: ['main'] });
+  expect(await stores.tokens.read('main.json.left')).toBe('{"v":1,"sealed":"x"}\n');
+  await stores.close();
+});
