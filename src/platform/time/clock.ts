@@ -4,7 +4,7 @@ export interface Clock {
   now(): Date;
   /** Returns monotonic time in ms, for durations and deadlines. */
   monotonicMs(): number;
-  /** Resolves after `ms`, or immediately when the signal aborts. Never rejects. */
+  /** Resolves after `ms`, or immediately when the signal aborts or the time has passed already. Never rejects. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
@@ -20,7 +20,7 @@ export const systemClock: Clock = {
         signal?.removeEventListener('abort', done);
         resolve();
       };
-      const timer = setTimeout(done, Math.min(ms, 2 ** 31 - 1));
+      const timer = setTimeout(done, Math.min(Math.max(ms, 0), 2 ** 31 - 1));
       signal?.addEventListener('abort', done, { once: true });
     }),
 };
