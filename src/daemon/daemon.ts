@@ -325,6 +325,7 @@ export class Daemon {
    */
   async stop(reason: string, graceMs: number): Promise<boolean> {
     this.#emit({ type: 'stopping', signal: reason, graceMs });
+    this.#reloader.close();
     this.#loops.stop();
     const late = new AbortController();
     const clean = await Promise.race([

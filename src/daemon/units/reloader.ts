@@ -82,6 +82,9 @@ interface Reading {
 /** What the reloader needs of the running sources and sinks. */
 type Units = Pick<RunningUnits, 'apply' | 'changedOptions' | 'planned'>;
 
+/** Why nothing is applied at a stop. */
+const STOPPING = 'leadsync is stopping. The next start reads the file.';
+
 /** Applies the configuration from its current files, one reload at a time. A failed reload leaves the last valid configuration in force. */
 export class Reloader {
   readonly #units: Units;
@@ -89,6 +92,7 @@ export class Reloader {
   readonly #clock: Clock;
   readonly #emit: Emit;
   readonly #audit: Pick<AuditStore, 'write' | 'hint'>;
+  #isClosed = false;
   #state: ConfigState;
   #last: Promise<unknown>;
   /** The reading of the last reload, whether it succeeded or failed. */
@@ -174,8 +178,14 @@ export class Reloader {
     return reload;
   }
 
+  /** Applies nothing more, because leadsync stops. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
   async #reload(trigger: ReloadTrigger): Promise<ReloadResult> {
     const { generation } = this.#state;
+    if (this.#isClosed) return { applied: false, generation, faults: [], failure: STOPPING };
     try {
       const next = this.#load();
       await this.#record(trigger);

@@ -185,3 +185,18 @@ test('a reload that no client requests is recorded before it is applied, or not 
     failure: expect.stringContaining('the audit log cannot be written (ENOSPC). Free some space'),
   });
 });
+
+test('a reload that comes to its turn while leadsync stops applies nothing, because the ledger may be closed', async () => {
+  const { reloader, reported, loads } = aReloader();
+  const before = loads();
+  const asked = reloader.reload('request');
+  reloader.close();
+  expect(await asked).toEqual({
+    applied: false,
+    generation: 1,
+    faults: [],
+    failure: 'leadsync is stopping. The next start reads the file.',
+  });
+  expect(loads()).toBe(before);
+  expect(reported.of('reload-failed')).toEqual([]);
+});
