@@ -133,6 +133,31 @@ test('workers share the volume, the user and the node of the poller, which leave
   expect(containerOf(workers).args).toEqual(['worker', '--listen', '0.0.0.0:9464']);
 });
 
+test('several pods replace one another without a gap, and keep no volume; a session stays with its pod', () => {
+  const several = readManifest<Deployment>('several/poller.yaml');
+  expect(several.metadata.name).toBe(poller.metadata.name);
+  expect(several.spec.replicas).toBeGreaterThan(1);
+  expect(several.spec.strategy).toEqual({
+    type: 'RollingUpdate',
+    rollingUpdate: { maxSurge: 1, maxUnavailable: 0 },
+  });
+  const [data, ...others] = several.spec.template.spec.volumes;
+  expect(others).toEqual([]);
+  expect(data).toMatchObject({ name: 'data', persistentVolumeClaim: null, emptyDir: {} });
+  expect(podOf(poller).volumes.map(({ name }) => name)).toContain('data');
+  const claim = readManifest<{ metadata: { name: string } }>('one-process/volume.yaml');
+  const patch = readManifest('several/volume.yaml');
+  expect(patch).toMatchObject({ $patch: 'delete', metadata: { name: claim.metadata.name } });
+  expect(readManifest('several/service.yaml')).toMatchObject({ spec: { sessionAffinity: 'ClientIP' } });
+});
+
+test('the configuration of several pods is valid, has its ledger in PostgreSQL, and its secrets exist', () => {
+  const { config, secretFiles } = configOf('several/configuration.yaml');
+  const secret = readManifest<{ stringData: object }>('several/secret.example.yaml');
+  expect(config).toMatchObject({ dataDir: '/data', watch: true, ledgerServer: expect.anything() });
+  expect(Object.keys(secret.stringData).sort()).toEqual(secretFiles.toSorted());
+});
+
 test.each(['one-process', 'with-workers'])(
   'the configuration of %s is valid and its secrets exist',
   (folder) => {
@@ -161,7 +186,7 @@ test('a policy allows the monitoring in, and the destinations of the configurati
   expect(spec.egress.filter(({ to }) => to === undefined)).toEqual([]);
 });
 
-test.each(['one-process', 'with-workers'])(
+test.each(['one-process', 'with-workers', 'several'])(
   '%s names every manifest of its folder, and this version',
   (folder) => {
     type Kustomization = {
