@@ -1,7 +1,7 @@
 import { Transform, type TransformCallback } from 'node:stream';
 import type { z } from 'zod';
 import type { Batch, Delivery } from '../../leads/delivery.ts';
-import type { Delivered, Outcome, Refused } from '../../leads/outcome.ts';
+import { type Delivered, type Outcome, type Refused, storedAnswer } from '../../leads/outcome.ts';
 import { openTransport, PROGRAM_MAIL } from '../../platform/mail/smtp.ts';
 import { withinDeadline } from '../../platform/time/deadline.ts';
 import { attemptParts } from '../attempt-parts.ts';
@@ -22,14 +22,17 @@ const NO_RECIPIENT: Refused = {
 export class EmailSink implements Sink {
   readonly #parts: SinkParts;
   readonly #from: string;
+  /** Whether the answers to delivered leads are stored too. */
+  readonly #storesAll: boolean;
   /** Host and port of the server, as errors and previews name it. */
   readonly #host: string;
   readonly #url: URL;
 
-  constructor({ server, from }: z.output<ReturnType<typeof emailOptions>>, parts: SinkParts) {
+  constructor(options: z.output<ReturnType<typeof emailOptions>>, parts: SinkParts) {
     this.#parts = parts;
-    this.#from = from;
-    this.#url = new URL(server.reveal());
+    this.#from = options.from;
+    this.#storesAll = options.store_answers === 'all';
+    this.#url = new URL(options.server.reveal());
     this.#host = this.#url.host;
   }
 
@@ -126,7 +129,7 @@ export class EmailSink implements Sink {
         message.transform(() => new Gate(beforeSending));
         done();
       });
-      await withinDeadline(timeoutMs, stop, (signal) =>
+      const { response } = await withinDeadline(timeoutMs, stop, (signal) =>
         transport.sendMail({
           ...mail,
           ...PROGRAM_MAIL,
@@ -136,7 +139,8 @@ export class EmailSink implements Sink {
           signal,
         }),
       );
-      return { kind: 'delivered', ref: { object: 'message', id: mail.messageId } };
+      const ref = { object: 'message', id: mail.messageId };
+      return { kind: 'delivered', ref, ...(this.#storesAll && { answer: storedAnswer(response) }) };
     } catch (error) {
       const judged = judgeSmtpError(this.#host, { error, isStopped: stop.aborted, isUnsent, timeoutMs });
       if (judged instanceof SinkUnavailable) throw judged;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { builtOnce } from '../../platform/options/built-once.ts';
 import { secret } from '../../platform/options/option-types.ts';
 import type { Secret } from '../../platform/options/secret.ts';
+import { storeAnswers } from '../store-answers.ts';
 import { readSigningKey } from './signature.ts';
 
 /** Headers that leadsync sets, or that belong to the connection (RFC 9110, section 7.6.1). */
@@ -53,12 +54,7 @@ export const webhookOptions = builtOnce(() =>
       })
       .default({})
       .describe('Additional headers for every request, such as `authorization`. Their values are secret.'),
-    store_answers: z
-      .enum(['failed', 'all'])
-      .default('failed')
-      .describe(
-        "Which answers from the receiver the ledger stores with the attempt, up to 1,000 characters each: those to `failed` attempts, or `all`, for example to keep the id of the record that the receiver created. Answers may contain personal data. `trace --show-data` and the lead's page show them.",
-      ),
+    store_answers: storeAnswers('to keep the id of the record that the receiver created'),
   }),
 );
 

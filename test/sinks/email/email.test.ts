@@ -171,6 +171,21 @@ describe('an email', () => {
     expect(mail.html).toContain('\\u202e');
   });
 
+  test("stores the server's answer to it only if every answer is stored", async () => {
+    const long = `queued as 4XyZ ${'.'.repeat(2_000)}`;
+    const server = await aServer({
+      onData: (stream, _session, done) => void stream.resume().once('end', () => done(null, long)),
+    });
+    const ref = { object: 'message', id: '<dlv_42_1@example.com>' };
+    expect(await outcomeOf(opened(server.url))).toStrictEqual({ kind: 'delivered', ref });
+    const answer = `250 ${long}`.slice(0, 1_000);
+    expect(await outcomeOf(opened(server.url, {}, { store_answers: 'all' }))).toStrictEqual({
+      kind: 'delivered',
+      ref,
+      answer,
+    });
+  });
+
   test('has the same id for every attempt, and another for a replay', async () => {
     const server = await aServer();
     const sink = opened(server.url);

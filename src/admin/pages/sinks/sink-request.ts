@@ -76,7 +76,7 @@ export function shownRequest(
 function whyNoAnswer(last: SinkDetail['recent'][number] | undefined): string {
   if (last === undefined) return 'The ledger has no answer to this lead.';
   if (last.outcome === 'delivered')
-    return 'The ledger has no answer: the last attempt delivered the lead, and leadsync keeps the answer to such an attempt only for a webhook with `store_answers: all`.';
+    return 'The ledger has no answer: the last attempt delivered the lead, and leadsync keeps the answer to such an attempt only if the sink has `store_answers: all`, an option of webhooks and emails.';
   return last.http_status === null
     ? 'The ledger has no answer: the destination gave none to the last attempt, which failed.'
     : `The ledger has only the status of the answer to the last attempt, HTTP ${last.http_status}: the answer had no text, or its text was removed.`;
