@@ -13,7 +13,7 @@ import { nextPollAt } from './next-poll.ts';
 import { readPollError } from './poll-error.ts';
 import { sinkProblemCodes } from './problems/find-problems.ts';
 import type { Problem } from './problems/problem.ts';
-import { sourceProblemCodes } from './problems/source-problems.ts';
+import { lastFailedPoll, sourceProblemCodes } from './problems/source-problems.ts';
 import { type SinkView, type SourceView, viewSinks, viewSources } from './status-view.ts';
 
 /**
@@ -86,14 +86,15 @@ function sourceJson(view: SourceView) {
  */
 export function sourceOverview(view: SourceView, now: Date, retryAt?: Date) {
   const { lastPoll: poll, lastSuccessAt: successAt } = view.status ?? {};
+  const failure = lastFailedPoll(view.status);
   return {
     ...sourceFacts(view),
     last_poll_at: iso(poll?.startedAt),
     last_poll_status: poll?.status ?? null,
     freshness_seconds: successAt ? Math.max(0, (now.getTime() - successAt.getTime()) / 1000) : null,
-    error: reasonOf(poll?.error),
-    error_code: poll?.error === undefined ? null : (readPollError(poll.error).code ?? null),
-    failing_since: iso(view.status?.failingSince),
+    error: reasonOf(failure?.error),
+    error_code: failure?.error === undefined ? null : (readPollError(failure.error).code ?? null),
+    failing_since: iso(failure && view.status?.failingSince),
     next_poll_at: iso(nextPollAt(view, retryAt)),
     problems: sourceProblemCodes(view, now),
   };

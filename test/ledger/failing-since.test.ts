@@ -26,6 +26,9 @@ test('polls fail since the first one after the last that was complete', async ()
   const first = await fail(on);
   await fail(on);
   expect(await failingSince(on)).toEqual(first);
+  const running = await on.ledger.startPoll('main');
+  expect(await failingSince(on), 'while another poll runs').toEqual(first);
+  await on.ledger.finishPoll(running, failed);
   await on.list([1]);
   expect(await failingSince(on)).toBeUndefined();
   const second = await fail(on);

@@ -101,7 +101,9 @@ async function sourceStatus(tx: Transaction, row: SourceRow): Promise<SourceStat
   const { source, complete_at, leads, listed, rejected } = row;
   const last = await tx.first(LAST_POLL, [source]);
   const lastPoll = last && toPollRow(last);
-  const hasFailed = lastPoll?.status === 'failed' || lastPoll?.status === 'partial';
+  const before = lastPoll?.status === 'running' ? await tx.first(POLL_BEFORE, [source, lastPoll.poll]) : last;
+  const ended = before && toPollRow(before);
+  const failure = ended?.status === 'failed' || ended?.status === 'partial' ? ended : undefined;
   const day = dayOf(complete_at ?? 0);
   return {
     source,
@@ -111,7 +113,8 @@ async function sourceStatus(tx: Transaction, row: SourceRow): Promise<SourceStat
     listedLately: (await tx.first(MOST_LISTED, [source, day - DAYS_COMPARED, day]))?.most ?? 0,
     lastPoll,
     lastSuccessAt: dateOf(complete_at),
-    failingSince: hasFailed ? dateOf((await tx.first(FAILING_SINCE, [source]))?.at) : undefined,
+    failedBefore: lastPoll?.status === 'running' ? failure : undefined,
+    failingSince: failure ? dateOf((await tx.first(FAILING_SINCE, [source]))?.at) : undefined,
   };
 }
 
@@ -197,6 +200,10 @@ const REPLAYS = statement<{ deliveries: number }>(
 const LAST_POLL = statement<RawPoll>(
   'last-poll',
   'SELECT * FROM _polls WHERE source = $1 ORDER BY poll_id DESC LIMIT 1',
+);
+const POLL_BEFORE = statement<RawPoll>(
+  'poll-before',
+  'SELECT * FROM _polls WHERE source = $1 AND poll_id < $2 ORDER BY poll_id DESC LIMIT 1',
 );
 const MOST_LISTED = statement<{ most: number | null }>(
   'most-listed',

@@ -49,7 +49,9 @@ export interface SourceStatus {
   readonly listedLately: number;
   readonly lastPoll: PollRow | undefined;
   readonly lastSuccessAt: Date | undefined;
-  /** When the first poll that failed after the last complete one began; undefined if the last poll did not fail. */
+  /** The last poll that has ended, if it failed and another one runs now. */
+  readonly failedBefore?: PollRow | undefined;
+  /** When the first poll that failed after the last complete one began; undefined if the last poll that has ended did not fail. */
   readonly failingSince: Date | undefined;
 }
 

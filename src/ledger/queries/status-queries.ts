@@ -59,6 +59,8 @@ export class StatusQueries {
       )
       .get(source);
     const lastPoll = this.#lastPoll(source);
+    const ended = lastPoll?.status === 'running' ? this.#pollBefore(lastPoll) : lastPoll;
+    const failure = ended && hasFailed(ended) ? ended : undefined;
     return {
       source,
       leads: row?.leads ?? 0,
@@ -67,7 +69,8 @@ export class StatusQueries {
       listedLately: this.#listedLately(source, row?.complete_at ?? 0),
       lastPoll,
       lastSuccessAt: dateOf(row?.complete_at),
-      failingSince: lastPoll && hasFailed(lastPoll) ? this.#failingSince(source, lastPoll) : undefined,
+      failedBefore: lastPoll?.status === 'running' ? failure : undefined,
+      failingSince: failure && this.#failingSince(source, failure),
     };
   }
 
@@ -94,6 +97,15 @@ export class StatusQueries {
         'SELECT * FROM polls WHERE source = ? ORDER BY poll_id DESC LIMIT 1',
       )
       .get(source);
+    return row && pollRow(row);
+  }
+
+  #pollBefore({ source, poll }: PollRow): PollRow | undefined {
+    const row = this.#db
+      .prepare<[string, number], Record<string, string | number | null>>(
+        'SELECT * FROM polls WHERE source = ? AND poll_id < ? ORDER BY poll_id DESC LIMIT 1',
+      )
+      .get(source, poll);
     return row && pollRow(row);
   }
 

@@ -76,9 +76,20 @@ export function findSourceProblems(source: SourceView, context: SourceContext): 
   ];
 }
 
+/**
+ * Returns the last poll of a source if it failed. While a poll runs, returns the one before it if that one failed, except because leadsync stopped: a
+ * failure lasts until a poll succeeds.
+ */
+export function lastFailedPoll(status: SourceView['status']): PollRow | undefined {
+  const { lastPoll: last, failedBefore: before } = status ?? {};
+  if (last?.status === 'running')
+    return readPollError(before?.error ?? '').code === undefined ? undefined : before;
+  return last?.status === 'failed' || last?.status === 'partial' ? last : undefined;
+}
+
 function lastFailure({ name, status }: SourceView, context: SourceContext): Problem[] {
-  const poll = status?.lastPoll;
-  if (poll?.status !== 'failed' && poll?.status !== 'partial') return [];
+  const poll = lastFailedPoll(status);
+  if (!poll) return [];
   const { code = '', reason } = readPollError(poll.error ?? 'no reason was recorded');
   const failure = { code, reason, isPartial: poll.status === 'partial', since: status?.failingSince };
   const isRepeated = failure.since !== undefined && failure.since < poll.startedAt;

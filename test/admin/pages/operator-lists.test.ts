@@ -75,6 +75,20 @@ test('a failed or running poll that counted nothing has no counts', async () => 
     expect(cellsOf(html, `poll-${poll_id}`)).toMatchObject({ New: '–', Changed: '–', Rejected: '–' });
 });
 
+test('a source that is polled again after a failure is shown as failing', async () => {
+  const { operations } = pages;
+  operations.sources = operations.sources.map((source) => ({
+    ...source,
+    last_poll_status: 'running',
+    error: 'It answered 500.',
+    failing_since: source.last_poll_at,
+    problems: ['poll_failed'],
+  }));
+  const html = await textOf('/polls');
+  expect(html).toContain('>running</span> <span class="badge bad">failed before</span>');
+  expect(html).toContain('It answered 500.</bdi> Polls have failed since');
+});
+
 test('after a refused login, the polls page says that *Poll now* does not ask the service sooner', async () => {
   const { operations } = pages;
   operations.sources = operations.sources.map((source) => ({

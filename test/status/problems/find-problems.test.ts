@@ -6,6 +6,7 @@ import { findProblems } from '../../../src/status/problems/find-problems.ts';
 import { commandInText } from '../../../src/status/problems/problem.ts';
 import { deadLeads, heldSink } from '../../../src/status/problems/sink-checks.ts';
 import { findSourceProblems } from '../../../src/status/problems/source-problems.ts';
+import { sourceOverview } from '../../../src/status/status-json.ts';
 import { anObservation, aSink, aSource, DEFAULTS, NAMES, NOW } from '../an-observation.ts';
 
 const now = new Date('2026-11-20T10:00:00Z');
@@ -92,6 +93,20 @@ test.each([
     ]);
   },
 );
+
+test.each([
+  ['it failed', failed.error, ['poll_failed']],
+  ['a stop of leadsync interrupted it', 'leadsync stopped before this poll finished', []],
+])('while a poll runs, the problem of the poll before it lasts if %s', (_, error, codes) => {
+  const lastPoll: PollRow = { ...failed, poll: 2, status: 'running', error: undefined };
+  const status = { ...BROKEN, lastPoll, failedBefore: { ...failed, error }, failingSince: now };
+  const source = { name: 'broken', config: undefined, status, unread: true };
+  expect(findSourceProblems(source, GIVEN).map(({ code }) => code)).toEqual(codes);
+  const { error: shown, failing_since: since } = sourceOverview(source, now);
+  expect([shown, since]).toEqual(
+    codes.length === 0 ? [null, null] : ['It answers with an error of its own (500).', now.toISOString()],
+  );
+});
 
 test.each([
   [9, 59, []],

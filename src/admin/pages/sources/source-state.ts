@@ -19,10 +19,11 @@ export function sourceBadges({
   problems,
   leads_rejected,
 }: SourceOverview): Content {
-  return badges(
-    status,
-    problems.flatMap((code) => markOf(code, leads_rejected)),
-  );
+  const isFailing = status === 'running' && problems.includes('poll_failed');
+  return badges(status, [
+    ...(isFailing ? [badge('failed', 'failed before')] : []),
+    ...problems.flatMap((code) => markOf(code, leads_rejected)),
+  ]);
 }
 
 /** Returns the result of a poll and its problems as labels. The last poll of a source has the source's problems. */
