@@ -23,7 +23,7 @@ import { personOf } from '../shell/record-action.ts';
 import { ambiguityNote, groupLines, sourcesOf, unmatchedNote } from '../views/action-text.ts';
 
 interface Options extends FilterOptions, IdsOption, ConfirmOptions {
-  readonly note: string;
+  readonly note?: string;
   readonly all?: boolean;
 }
 
@@ -36,7 +36,7 @@ export const command = defineCommand<Options>({
   examples: [
     'leadsync discard --sink crm --reason 422 --note "numbers that do not exist"',
     'leadsync discard crm:main:42:1:0a1b2c3d --note "called by phone"',
-    'leadsync discard --ids given-up.txt --note "called by phone" --dry-run',
+    'leadsync discard --ids given-up.txt --dry-run',
   ],
   notes:
     'The deliveries become skipped and no longer count as dead in status, alerts and metrics. The note, its author and the reason for the failure become their reason, which `leadsync deliveries`, `leadsync trace` and the pages show. Write no personal data in it: retention does not remove the note, only an erasure of the lead does.\nThe ledger no longer keeps the content of their leads beyond `retention`. A later version of such a lead is delivered as usual.\n`leadsync retry DELIVERY` or `leadsync retry --state discarded` makes them due again.\nFor more than 100 deliveries it asks on a terminal, and needs --yes elsewhere.',
@@ -81,7 +81,7 @@ export const command = defineCommand<Options>({
 
 function declareOptions(command: Command, surroundings: Surroundings): void {
   command
-    .requiredOption(
+    .option(
       '--note <text>',
       `why the deliveries are given up: at most ${MAX_NOTE} characters, without personal data`,
     )
@@ -108,8 +108,11 @@ function requireChoice(options: Options, given: readonly string[]): void {
   );
 }
 
-/** Returns the note. @throws CommandFailure if it is empty or too long */
-function noteOf({ note }: Options): string {
+/** Returns the note; empty if a dry run has none. @throws CommandFailure if the note is missing, empty or too long */
+function noteOf({ note, dryRun }: Options): string {
+  if (note === undefined && dryRun) return '';
+  if (note === undefined)
+    throw new CommandFailure(ExitCode.usage, 'Say with --note TEXT why the deliveries are given up.');
   const text = note.trim();
   if (text !== '' && text.length <= MAX_NOTE) return text;
   throw new CommandFailure(ExitCode.usage, `--note needs 1 to ${MAX_NOTE} characters.`);

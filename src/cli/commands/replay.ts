@@ -65,10 +65,13 @@ export const command = defineCommand<Options>({
       const choice = await choiceOf(options, surroundings);
       const totals = await ledger.replayable(options.sink, choice);
       for (const line of notesOf(totals, options, choice)) surroundings.stderr.write(`${line}\n`);
+      const explainNone = () =>
+        surroundings.stderr.write(nothingFound(options, commandFormatter(options, surroundings)));
       if (options.dryRun) {
         surroundings.stdout.write(
           `Dry run: ${effectOf(totals, options).replace('This sends', 'this would send')}.\n`,
         );
+        if (totals.leads === 0) explainNone();
         return ExitCode.done;
       }
       const effect = effectOf(totals, options);
@@ -76,7 +79,7 @@ export const command = defineCommand<Options>({
         await confirmAction({ effect, scriptsNeedYes: !options.leftOut }, options, surroundings);
       const n = await ledger.replay(options.sink, choice);
       surroundings.stdout.write(`${describeOwed(n, options)}\n`);
-      if (n === 0) surroundings.stderr.write(nothingFound(options, commandFormatter(options, surroundings)));
+      if (n === 0) explainNone();
       if (n > 1)
         surroundings.stderr.write(
           `${commandFormatter(options, surroundings)(`cancel-replay ${options.sink}`)} cancels what is still pending.\n`,

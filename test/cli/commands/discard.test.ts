@@ -66,7 +66,7 @@ describe('leadsync discard', () => {
 
   test('--dry-run says how many of which sink, state and reason, and changes nothing', async () => {
     const { install, states } = await withDead();
-    expect(await install.run(['discard', '--all', '--note', 'n', '--dry-run'])).toEqual({
+    expect(await install.run(['discard', '--all', '--dry-run'])).toEqual({
       code: 0,
       stdout:
         'Dry run: 2 dead deliveries would be discarded.\n  2 dead for crm, source main: The CRM refuses the lead (422).\n',
@@ -113,7 +113,7 @@ describe('leadsync discard', () => {
 
   test.each([
     [['discard', '--note', 'n'], '--all selects every dead delivery of every sink.'],
-    [['discard', '--all'], "required option '--note <text>' not specified"],
+    [['discard', '--all'], 'Say with --note TEXT why the deliveries are given up.'],
     [['discard', '--all', '--note', ' '], '--note needs 1 to 200 characters.'],
     [['discard', '--all', '--note', 'x'.repeat(201)], '--note needs 1 to 200 characters.'],
     [['discard', '--sink', 'cmr', '--note', 'n'], 'did you mean "crm"'],

@@ -211,8 +211,10 @@ describe('leadsync replay', () => {
 
   test('prints the next step if it finds nothing', async () => {
     const { install } = await twoDead();
-    const lead = await install.run(['replay', '--sink', 'crm', '--lead', '99']);
-    expect(lead.stderr).toContain('`leadsync trace 99` shows whether a listing contained it');
+    for (const more of [[], ['--dry-run']]) {
+      const { stderr } = await install.run(['replay', '--sink', 'crm', '--lead', '99', ...more]);
+      expect(stderr).toContain('`leadsync trace 99` shows whether a listing contained it');
+    }
     const time = await install.run(['replay', '--sink', 'crm', '--until', '2020-01-01']);
     expect(time.stderr).toContain('No lead in the ledger matches.');
     expect(time.code).toBe(0);
