@@ -30,13 +30,20 @@ export const addConfiguration: AddPage = (app, site) => {
   app.post('/configuration/reload', { config: { operation: 'reload' } }, async (request, reply) => {
     if (fieldsOf(request).has('sure'))
       return site.done(reply, '/configuration', reloadNotice(await site.operations.reload()));
+    const title = 'Reload the configuration';
+    const preview = await site.operations.previewReload(true);
+    const listed = changes(preview, site.rewriteCommands);
+    if (preview.options === null)
+      return site.confirm(request, reply, {
+        title,
+        question: 'The configuration file has faults',
+        consequences: listed,
+        back: '/configuration',
+      });
     return site.confirm(request, reply, {
-      title: 'Reload the configuration',
+      title,
       question: 'Reload the configuration file?',
-      consequences: [
-        changes(await site.operations.previewReload(true), site.rewriteCommands),
-        html`<p>${formattedText(site.rewriteCommands(CONSEQUENCES))}</p>`,
-      ],
+      consequences: [listed, html`<p>${formattedText(site.rewriteCommands(CONSEQUENCES))}</p>`],
       confirmLabel: 'Reload',
       back: '/configuration',
     });
@@ -52,7 +59,7 @@ function changes(
   rewriteCommands: Site['rewriteCommands'],
 ): Content {
   if (options === null)
-    return html`<p>The file has faults, so a reload changes nothing:</p>
+    return html`<p>The previous configuration stays in force until you have fixed them:</p>
       <ul>${faults.map((fault) => html`<li><code><bdi>${fault}</bdi></code></li>`)}</ul>`;
   if (options.length === 0) return html`<p>The values in the file are those in force.</p>`;
   return html`<ul>${options.map(

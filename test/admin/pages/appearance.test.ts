@@ -72,7 +72,7 @@ test('a small note stands apart from the table or the tiles above it', async () 
   for (const path of everyPage) {
     await go(path);
     const tight = await page.evaluate(() =>
-      [...document.querySelectorAll('table + .hint, .tiles + .hint, section + .hint')]
+      [...document.querySelectorAll('table + .hint, .lines + .hint, .tiles + .hint, section + .hint')]
         .filter((note) => {
           const above = note.previousElementSibling?.getBoundingClientRect().bottom ?? 0;
           return note.getBoundingClientRect().top - above < 8;

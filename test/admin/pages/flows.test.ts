@@ -822,7 +822,11 @@ describe('Configuration', () => {
       faults: stale.faults,
     };
     await go('/configuration');
-    expect(await button.count()).toBe(1);
+    await button.click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('The configuration file has faults').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Reload' }).count()).toBe(0);
+    expect(await dialog.innerText()).toMatch(/leadsync\.yaml:1:1: unexpected\s+Back/);
   });
 
   test('a file with faults changes nothing, and the page lists them', async () => {

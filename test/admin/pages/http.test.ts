@@ -880,6 +880,7 @@ describe('actions', () => {
     expect(sinks).toContain('<dt>Replays left</dt><dd>1,234</dd>');
     const question = await (await post('/sinks/crm/cancel-replay')).text();
     expect(question).toContain('Cancel the rest of the replays to crm: 1,234 deliveries?');
+    expect(question, 'a link that no reader takes for the action').toContain('>Keep them</a>');
     expect(operations.actions).toEqual([]);
     await post('/sinks/crm/cancel-replay', { sure: 'yes' });
     expect(operations.actions).toEqual(['cancel replays crm']);

@@ -150,6 +150,16 @@ test('a sink that was removed with dead deliveries offers to discard them, but n
   expect(card).toMatch(new RegExp(`orphaned.* No longer in the configuration\\. .*${step} See 3 dead`));
 });
 
+test('a sink that was removed with pending deliveries has no circuit breaker, and the command that skips them', async () => {
+  const { operations } = pages;
+  operations.sinkRows = operations.sinkRows.map((sink) =>
+    sink.sink === 'crm' ? { ...sink, state: 'orphaned' as const, pending: 2 } : sink,
+  );
+  const html = await (await fetch(`${pages.url}/sinks/crm`)).text();
+  expect(html).toContain('leadsync forget crm</code> skips them.');
+  expect(html).not.toContain('Circuit breaker');
+});
+
 test('the card of a sink says when the next attempt is, and nothing if nothing is pending', async () => {
   const { operations } = pages;
   const nextOf = async (sink: string) => {

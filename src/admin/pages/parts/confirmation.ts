@@ -12,6 +12,8 @@ export interface Confirmation {
   readonly consequences: Content;
   /** Label of the button that confirms. Undefined if the action is not possible; `consequences` then says why. */
   readonly confirmLabel?: string | undefined;
+  /** Label of the link that does nothing, if `Cancel` could be read as the action. */
+  readonly dismissLabel?: string;
   /** Hidden fields of the form. */
   readonly fields?: readonly (readonly [name: string, value: string])[];
   /** Visible fields of the form. */
@@ -23,7 +25,7 @@ export interface Confirmation {
 /** Returns the question as a form in the section `#ask`, which htmx extracts from the page to show it in the dialog. */
 export function confirmationForm(
   action: string,
-  { question, consequences, confirmLabel, fields = [], form, back }: Confirmation,
+  { question, consequences, confirmLabel, dismissLabel = 'Cancel', fields = [], form, back }: Confirmation,
 ): VNode {
   return html`<section id="ask">
     <h2 id="ask-heading">${question}</h2>
@@ -33,7 +35,7 @@ export function confirmationForm(
       ${form}
       <p class="buttons">
         ${confirmLabel && html`<button class=${isDangerous(action) ? 'primary danger' : 'primary'} name="sure" value="yes">${confirmLabel}</button>`}
-        <a class="button" href=${back} data-close>${confirmLabel ? 'Cancel' : 'Back'}</a>
+        <a class="button" href=${back} data-close>${confirmLabel ? dismissLabel : 'Back'}</a>
       </p>
     </form>
   </section>`;

@@ -150,6 +150,7 @@ const cancelReplay: Action = {
       consequences:
         'They are skipped. New and changed leads are not affected, what was sent stays sent, and attempts in progress are not interrupted. A delivery stays if the sink would otherwise miss a lead version.',
       confirmLabel: `Cancel ${words}`,
+      dismissLabel: 'Keep them',
     };
   },
   act: async (site, sink) => {

@@ -8,9 +8,9 @@ import { formattedText } from '../parts/formatted-text.ts';
 import { table } from '../parts/table.ts';
 import { moment } from '../parts/time-element.ts';
 
-/** Returns the section on a sink's circuit breaker: its failure rate, its limits and its next probe. Null if there is none. */
+/** Returns the section on a sink's circuit breaker: its failure rate, its limits and its next probe. Null if there is none, or if the sink was removed. */
 export function breakerFacts({ breaker, state, next_attempt_at: next }: SinkDetail): Content {
-  if (breaker === null) return null;
+  if (breaker === null || state === 'orphaned') return null;
   const {
     failure_rate: rate,
     recent_attempts: attempts,

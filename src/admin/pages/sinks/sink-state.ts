@@ -47,7 +47,7 @@ function stateBadge({ state, breaker, delivered, dead, retrying }: SinkOverview)
 
 /** Returns a paragraph on the state of a sink and what happens to its leads; null if the sink is healthy. */
 export function stateExplanation(
-  { state, reason, since, pending }: SinkOverview,
+  { sink, state, reason, since, pending }: SinkOverview,
   rewriteCommands: Site['rewriteCommands'],
 ): Content {
   const when = since && html` since ${moment(since)}`;
@@ -63,7 +63,7 @@ export function stateExplanation(
       return html`<p class="said">Disabled in the configuration. Its leads wait until you enable it.</p>`;
     case 'orphaned':
       if (pending === 0) return html`<p class="said">No longer in the configuration.</p>`;
-      return html`<p class="said">No longer in the configuration. Its pending deliveries are kept until you add it again, or until ${formattedText(rewriteCommands('`leadsync forget`'))} skips them.</p>`;
+      return html`<p class="said">No longer in the configuration. Its pending deliveries are kept until you add it again, or until ${formattedText(rewriteCommands(`\`leadsync forget ${sink}\``))} skips them.</p>`;
   }
 }
 
