@@ -141,6 +141,7 @@ function faultPart(
   most: { readonly reason: string; readonly leads: number } | undefined,
 ): string {
   if (!most) return '';
+  if (most.leads === 1 && rejected > 1) return ` One of them: ${sentence(most.reason)}`;
   const share = rejected === 1 ? '' : ` (${printCount(most.leads)})`;
   return ` The most frequent fault${share}: ${sentence(most.reason)}`;
 }

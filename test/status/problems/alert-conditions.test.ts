@@ -311,6 +311,8 @@ test('the alert for rejected leads names the most frequent fault', () => {
     rejectedLeads('main', rejected, { command: commandInText }, rejectedReason)?.message;
   expect(what(90)).toMatch(/ were rejected\. The most frequent fault \(80\): client_email: must be text\.$/);
   expect(what(1)).toMatch(/ was rejected\. The most frequent fault: client_email: must be text\.$/);
+  const single = rejectedLeads('main', 12, { command: commandInText }, { ...rejectedReason, leads: 1 });
+  expect(single?.message).toMatch(/ were rejected\. One of them: client_email: must be text\.$/);
   expect(rejectedLeads('main', 1, { command: commandInText })?.message).toMatch(/ was rejected\.$/);
 });
 
