@@ -36,6 +36,7 @@ export const everyState = [
   '/log?level=error',
   '/audit?who=bob',
   '/sinks/warehouse?period=7d',
+  '/sinks/old-crm',
   '/sinks/nobody',
   '/runbook/nothing',
   '/sinks/crm?period=2h',
