@@ -5,9 +5,8 @@ import {
   countOf,
   isDueNow,
   printAge,
-  printAgo,
   printCount,
-  printMoment,
+  printMomentAndAge,
   sentence,
 } from '../../platform/text/human-readable.ts';
 import { fixCredentials } from './fix-credentials.ts';
@@ -113,8 +112,8 @@ export function deadLeads(facts: DeadFacts, { command, now }: TextOptions): Prob
 function timesPart({ dead, deadSince, lastDeadAt }: DeadFacts, now: Date): string {
   if (!deadSince) return '';
   const isOne = dead === 1 || !lastDeadAt || lastDeadAt.getTime() - deadSince.getTime() < 1_000;
-  const last = isOne ? '' : `, the last ${printAgo(lastDeadAt, now)}`;
-  return ` since ${printMoment(deadSince)} (${printAgo(deadSince, now)})${last}`;
+  const last = isOne ? '' : `, the last ${printAge(lastDeadAt, now)}`;
+  return ` since ${printMomentAndAge(deadSince, now)}${last}`;
 }
 
 function reasonPart(dead: number, most: DeadReason | undefined): string {

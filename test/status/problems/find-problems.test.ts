@@ -181,13 +181,13 @@ test.each([
 );
 
 test.each([
-  [1, 'crm: 1 dead delivery since 2026-11-20T09:55:00Z (5 min ago): It says no.'],
-  [10, 'crm: 10 dead deliveries since 2026-11-20T09:55:00Z (5 min ago), the last 24 s ago: It says no.'],
-])('%i dead: the problem says since when, and when the last one died', (dead, message) => {
+  [1, 'crm: 1 dead delivery since 2026-11-20T09:54:40Z (5 min ago): It says no.'],
+  [10, 'crm: 10 dead deliveries since 2026-11-20T09:54:40Z (5 min ago), the last 84 s ago: It says no.'],
+])('%i dead: the problem says since when, and when the last one died, in one unit', (dead, message) => {
   const sink = aSink({ dead, deadReason: { reason: 'It says no.', deliveries: dead } });
   const times = {
-    deadSince: new Date(now.getTime() - 300_000),
-    lastDeadAt: new Date(now.getTime() - 24_000),
+    deadSince: new Date(now.getTime() - 320_000),
+    lastDeadAt: new Date(now.getTime() - 84_000),
   };
   expect(deadLeads({ ...sink, ...times }, { command: commandInText, now })?.message).toBe(message);
   expect(deadLeads({ ...sink, ...times }, { command: commandInText })?.message).not.toContain('since');
