@@ -123,6 +123,20 @@ test('the tile of the last poll names the source that was polled longest ago, an
   expect(tile).toContain('no complete listing yet');
 });
 
+test('the tile of the last poll names the source whose polls fail, even if another one was polled longer ago', async () => {
+  const { operations } = pages;
+  const [one, other] = operations.sources;
+  if (!one || !other) throw new Error('the world has two sources');
+  operations.sources = [
+    { ...one, last_poll_at: '2026-11-20T10:00:00.000Z', failing_since: null },
+    { ...other, last_poll_at: '2026-11-20T10:00:04.000Z', failing_since: '2026-11-20T10:00:02.000Z' },
+  ];
+  const [tile = ''] = /<dl class="tiles">.*?<\/div>/s.exec(await textOf('/')) ?? [];
+  expect(tile).toContain(`Last poll of ${other.source}`);
+  expect(tile).toContain('<dd class="dead">');
+  expect(tile).toContain('failed; ');
+});
+
 test('an unknown lead leads on to the list with its id, and every page to the runbook', async () => {
   const html = await textOf('/leads/main/4711');
   expect(html).toContain('href="/leads?lead=4711"');

@@ -103,15 +103,23 @@ function printRate(rate: number): string {
 }
 
 /**
- * Returns the tile of the source that was polled longest ago, because the time of another source would hide that this one is not being polled. If
- * there are several sources, the label names it.
+ * Returns the tile of the source in the worst state: the one whose polls fail, otherwise the one that was polled longest ago. The time of another
+ * source would hide it. If there are several sources, the label names it.
  */
 function pollTile(sources: Overview['sources'], now: Date): VNode {
-  const [source] = sources.toSorted((one, other) => ageOrder(one.last_poll_at, other.last_poll_at));
+  const [source] = sources.toSorted(
+    (one, other) =>
+      Number(isFailing(other)) - Number(isFailing(one)) || ageOrder(one.last_poll_at, other.last_poll_at),
+  );
+  const fails = source !== undefined && isFailing(source);
   const label = source && sources.length > 1 ? `Last poll of ${source.source}` : 'Last poll';
   const complete = source?.last_success_at;
   const more = complete ? html`its last complete listing ${ago(complete, now)}` : 'no complete listing yet';
-  return tile(label, ago(source?.last_poll_at, now), more);
+  return tile(label, ago(source?.last_poll_at, now), fails ? html`failed; ${more}` : more, fails);
+}
+
+function isFailing({ failing_since: since }: Overview['sources'][number]): boolean {
+  return since !== null;
 }
 
 /** Compares two times for sorting. A source that was never polled comes first. */
