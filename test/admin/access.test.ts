@@ -87,6 +87,10 @@ describe('with a token', () => {
       code: 'credential',
       hint: expect.stringContaining('Bearer'),
     });
+    expect(answer.text).toContain('needs a token');
+    const wrong = await ask(server, '/api/v1/overview', bearer('another-token'));
+    expect(wrong.status).toBe(401);
+    expect(wrong.text).toContain('does not know the token of this request');
     const page = await ask(server, '/leads?lead=4', { headers: { accept: 'text/html' } });
     expect(page).toMatchObject({ status: 303, headers: { location: '/login?next=%2Fleads%3Flead%3D4' } });
   });

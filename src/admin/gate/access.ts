@@ -216,18 +216,15 @@ export class Access {
 /** Redirects a browser to the login page, and answers other clients with 401 (RFC 6750, section 3). */
 export function sendChallenge(request: FastifyRequest, reply: FastifyReply): ReturnType<typeof sendError> {
   if (wantsPage(request)) return reply.redirect(loginFor(request), 303);
-  const hint = 'Send it in the header `Authorization: Bearer …`.';
   reply.header('www-authenticate', 'Bearer realm="leadsync"');
-  return sendError(
-    request,
-    reply,
-    new RequestError(
-      401,
-      'credential',
-      'This request needs a token: admin.token, or one of admin.tokens.',
-      hint,
-    ),
-  );
+  const isWrong = request.headers.authorization !== undefined;
+  const message = isWrong
+    ? 'leadsync does not know the token of this request: it is neither admin.token nor one of admin.tokens.'
+    : 'This request needs a token: admin.token, or one of admin.tokens.';
+  const hint = isWrong
+    ? 'Send a token of the configuration in force in the header `Authorization: Bearer …`.'
+    : 'Send it in the header `Authorization: Bearer …`.';
+  return sendError(request, reply, new RequestError(401, 'credential', message, hint));
 }
 
 /**
