@@ -1,13 +1,11 @@
 // `npm run world`: two services, nine destinations that fail and recover by a timetable, and leadsync between them, all on this machine.
 // Its pages, commands, metrics and alerts can be watched meanwhile. Afterwards only the folder .world remains.
 import { join, relative } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type OidcStub, startOidcStub } from '../test/stub/oidc/oidc-stub.ts';
 import { readOrExit } from '../test/support/program/command-line.ts';
 import type { Daemon } from '../test/support/program/leadsync.ts';
 import { Opened } from '../test/support/program/tool.ts';
-import { until } from '../test/support/time/until.ts';
 import { ShowcaseFolder } from './showcase/folder.ts';
 import { freePortLike } from './showcase/free-port-like.ts';
 import { StopRequest } from './showcase/stop-request.ts';
@@ -23,10 +21,11 @@ import { LeadsyncInWorld } from './world/leadsync-in-world.ts';
 import { Operator } from './world/operator.ts';
 import { readWorldOptions, USAGE } from './world/options.ts';
 import { Photographer } from './world/pictures/photographer.ts';
+import { play } from './world/play.ts';
 import { type Ask, apiOf, ProblemWatch } from './world/problem-watch.ts';
 import { Services } from './world/services.ts';
 import { isRight, summaryOf } from './world/summary.ts';
-import { TIMETABLE, type Trouble, type World } from './world/timetable.ts';
+import type { World } from './world/timetable.ts';
 
 const CONFIG = 'config/world.yaml';
 const ADMIN_PORT = 9470;
@@ -34,18 +33,6 @@ const WEBHOOK_SECRET = 'whsec_dGhpcyBpcyB0aGUgc2VjcmV0IG9mIHRoZSB3b3JsZA==';
 
 /** How long the services keep leadsync from its first listing, for the pictures without a lead. */
 const BEFORE_PICTURES_MS = 25_000;
-/** Minute of the timetable before which nothing is wrong. */
-const ALL_WELL_MINUTE = 0.8;
-const LAST_TROUBLE = TIMETABLE.findLast(({ trouble }) => trouble)?.trouble;
-/** Maximum wait until leadsync reports a problem. */
-const REPORTED_MS = 120_000;
-
-/** What the timetable needs besides the world itself. */
-interface Play {
-  readonly over: AbortSignal;
-  readonly watch: ProblemWatch;
-  readonly photographer?: Photographer | undefined;
-}
 
 const options = readOrExit(readWorldOptions, USAGE);
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -133,7 +120,7 @@ async function run(opened: Opened, stop: StopRequest): Promise<number> {
     forgetTrial: () => leadsync.forget(TRIAL),
   };
   services.grow(options.rate);
-  await play(world, { over: whenOver(daemon, stop), watch, photographer });
+  await play(world, { ...options, stopped: whenStopped(daemon, stop), watch, photographer, journal });
   if (daemon.process.exitCode !== null)
     throw new Error(`leadsync exited unexpectedly. See ${relative(root, folder.path)}/leadsync.log.`);
   services.grow(0);
@@ -153,49 +140,11 @@ async function run(opened: Opened, stop: StopRequest): Promise<number> {
   return isComplete ? 0 : 1;
 }
 
-/** Lets the events happen at their times, until the time is over. */
-async function play(world: World, { over, watch, photographer }: Play): Promise<void> {
-  await rest(ALL_WELL_MINUTE, over);
-  if (photographer) {
-    const isCalm = () => world.services.isAllListed() && world.destinations.hasSome && watch.isWell;
-    await until('everything is well', () => isCalm() || over.aborted, REPORTED_MS);
-    if (!over.aborted) await photographer.allWell();
-  }
-  for (const event of TIMETABLE.filter(({ minute }) => minute / options.speed < options.minutes)) {
-    await rest(event.minute, over);
-    if (over.aborted) return;
-    journal.note('world', event.what);
-    await event.happen(world);
-    if (event.trouble && photographer) await takePictures(event.trouble, { over, watch, photographer });
-  }
-  await rest(Number.POSITIVE_INFINITY, over);
-}
-
-/** Takes the pictures of a problem once leadsync reports it. The events that follow wait for them. */
-async function takePictures(
-  trouble: Trouble,
-  { over, watch, photographer }: Play & { readonly photographer: Photographer },
-): Promise<void> {
-  await until('leadsync reports the problem', () => watch.has(trouble) || over.aborted, REPORTED_MS);
-  if (over.aborted) return;
-  await photographer.reported(trouble);
-  if (trouble === LAST_TROUBLE) await photographer.manyProblems();
-}
-
-/** Waits for a minute of the timetable, or until the time is over. */
-async function rest(minute: number, over: AbortSignal): Promise<void> {
-  const untilMs = Math.min(minute / options.speed, options.minutes) * 60_000;
-  const ms = journal.startedMs + untilMs - performance.now();
-  await sleep(Math.max(0, ms), undefined, { signal: over }).catch(() => {
-    // The time is over.
-  });
-}
-
-/** Returns a signal that is aborted when the time is over, at Ctrl-C, and when leadsync ends by itself. */
-function whenOver(daemon: Daemon, stop: StopRequest): AbortSignal {
-  const over = new AbortController();
-  for (const end of [stop.asked, daemon.exited]) void end.then(() => over.abort());
-  return AbortSignal.any([over.signal, AbortSignal.timeout(options.minutes * 60_000)]);
+/** Returns a signal that is aborted at Ctrl-C, and when leadsync ends by itself. */
+function whenStopped(daemon: Daemon, stop: StopRequest): AbortSignal {
+  const stopped = new AbortController();
+  for (const end of [stop.asked, daemon.exited]) void end.then(() => stopped.abort());
+  return stopped.signal;
 }
 
 /** Ends every trouble that the timetable has caused. */

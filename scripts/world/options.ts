@@ -24,7 +24,7 @@ npm run world -- --pictures out/pictures    also takes pictures of the pages
   --speed N        minutes of the timetable that pass in a minute, 1 to 60 (1)
   --leads N        leads that the sources list from the start (600)
   --rate N         new leads per minute (60)
-  --pictures DIR   a folder for pictures of the pages; needs Chromium
+  --pictures DIR   a folder for pictures of the pages; needs Chromium. Each event waits for the pictures before it, so it takes longer
 
 At the end everything works again and the last leads arrive. The exit code is 0 if each lead arrived exactly once everywhere.
 `;
