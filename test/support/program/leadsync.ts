@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
-import { freePort } from '../servers/server-process.ts';
+import { accepts, freePort } from '../servers/server-process.ts';
 import { until } from '../time/until.ts';
 import { noteProcess } from './run-folder.ts';
 
@@ -144,7 +144,10 @@ export async function startDaemon(
       exit = { code: null, signal: null };
     },
   );
-  const ready = async () => exit !== undefined || (await fetch(`${adminUrl}/readyz`)).ok;
+  const port = Number(new URL(adminUrl).port);
+  // A refused request costs seven times the CPU time of a refused connection, and many are refused before the daemon listens.
+  const ready = async () =>
+    exit !== undefined || ((await accepts(port)) && (await fetch(`${adminUrl}/readyz`)).ok);
   try {
     await until('leadsync is ready', ready, 20_000);
   } catch (error) {

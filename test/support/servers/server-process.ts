@@ -94,7 +94,8 @@ export function isFree(port: number): Promise<boolean> {
   });
 }
 
-function accepts(port: number): Promise<boolean> {
+/** Whether a process on loopback accepts connections on the port. */
+export function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     const answer = (accepted: boolean) => {
