@@ -7,6 +7,7 @@ import { BegunAttempts } from '../ledger/delivering/begun-attempts.ts';
 import { beginBlock, beginKnown } from '../ledger/recording/begin-blocks.ts';
 import type { Clock, Random } from '../platform/time/clock.ts';
 import { Stopwatch } from '../platform/time/stopwatch.ts';
+import { requireNotMoved } from './database/copy-marks.ts';
 import { GroupCommit } from './database/group-commit.ts';
 import { isReplaced, migrate, requireCurrentShape } from './database/migrating.ts';
 import { Notices } from './database/notices.ts';
@@ -39,7 +40,6 @@ import { backlog, lastPolls, status } from './queries/status-queries.ts';
 import { sentPending, upcoming } from './queries/upcoming.ts';
 import { Polls } from './recording/polls.ts';
 import { Recording } from './recording/recording.ts';
-import { requireNotMoved } from './schema/copy-marks.ts';
 
 /** The options of a ledger in PostgreSQL. `judge` decides what an attempt's outcomes mean; `random` draws lease numbers. */
 export interface PostgresLedgerOptions extends PostgresPlace {

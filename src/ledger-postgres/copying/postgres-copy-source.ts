@@ -9,10 +9,10 @@ import type {
 } from '../../ledger/contract/ledger-copy.ts';
 import { COPIED_TABLES, COUNTED_TABLES } from '../../ledger/rules/copying/copied-tables.ts';
 import { Part } from '../../ledger/rules/extraction/row-parts.ts';
+import { markMoved, movedTo } from '../database/copy-marks.ts';
 import { type IsDead, type NeededAlone, requireNoProcess } from '../database/live-processes.ts';
 import { requireShape } from '../database/migrating.ts';
 import { PostgresAccess, type PostgresPlace } from '../database/postgres-access.ts';
-import { markMoved, movedTo } from '../schema/copy-marks.ts';
 import { streamRows } from '../streamed-rows.ts';
 import { digestOf, rowsQuery } from './postgres-rows.ts';
 

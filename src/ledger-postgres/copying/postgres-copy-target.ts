@@ -10,12 +10,12 @@ import type {
 import { COPIED_TABLES } from '../../ledger/rules/copying/copied-tables.ts';
 import { printProgress, readProgress } from '../../ledger/rules/copying/progress.ts';
 import { quoted } from '../../postgres/identifier.ts';
+import { COPYING, isCopying } from '../database/copy-marks.ts';
 import { type IsDead, requireNoProcess } from '../database/live-processes.ts';
 import { createTables, requireShape, shapeIn } from '../database/migrating.ts';
 import { PostgresAccess, type PostgresPlace } from '../database/postgres-access.ts';
 import { requireSuitable } from '../database/suitable-server.ts';
 import { requireRoom } from '../inspect-server.ts';
-import { COPYING, isCopying } from '../schema/copy-marks.ts';
 import { migrations } from '../schema/schema.ts';
 import { copyIn } from './copy-in.ts';
 import { sequenceOf } from './postgres-copy-source.ts';

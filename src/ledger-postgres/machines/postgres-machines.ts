@@ -10,11 +10,11 @@ import type {
 } from '../../ledger/contract/machines.ts';
 import type { ProcessRow } from '../../ledger/contract/status-rows.ts';
 import { leaseTimes, MISSING_MS } from '../../ledger/rules/machines/lease-times.ts';
+import { requireStillHere } from '../database/copy-marks.ts';
 import type { Notices } from '../database/notices.ts';
 import type { PostgresAccess } from '../database/postgres-access.ts';
 import { texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
-import { requireStillHere } from '../schema/copy-marks.ts';
 import { machinesSql } from './machines-sql.ts';
 
 const {

@@ -1,8 +1,8 @@
 import type { ClientBase } from 'pg';
 import { movedError } from '../../ledger/contract/copy-errors.ts';
 import type { Moved } from '../../ledger/contract/ledger-copy.ts';
-import { statement } from '../database/statement.ts';
-import type { Transaction } from '../database/transaction.ts';
+import { statement } from './statement.ts';
+import type { Transaction } from './transaction.ts';
 
 /** The tables by which a copy marks ledgers, as in ledger/schema/copy-marks.ts. They are no part of the schema. */
 export const COPYING = 'CREATE TABLE _copying (name text PRIMARY KEY, value text NOT NULL)';
