@@ -91,8 +91,8 @@ export const dutySafeguards: readonly Safeguard[] = [
     name: 'a process that has come back is not removed',
     without: 'its duties move to another process while it works',
     file: 'src/ledger-postgres/machines/machines-sql.ts',
-    text: ' AND seen_at = coalesce($2::bigint, seen_at)',
-    instead: ' AND coalesce($2::bigint, 0) >= 0',
+    text: "'DELETE FROM _processes WHERE holder = $1 AND seen_at = coalesce($2::bigint, seen_at)'",
+    instead: "'DELETE FROM _processes WHERE holder = $1 AND coalesce($2::bigint, 0) >= 0'",
     tests: overPostgres,
   },
   {
