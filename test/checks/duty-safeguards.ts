@@ -43,8 +43,8 @@ export const dutySafeguards: readonly Safeguard[] = [
     name: 'a process that has lost the duty of a source begins no poll',
     without: 'a process that stood still ends the poll of the one that polls the source now',
     file: 'src/ledger-postgres/recording/polls.ts',
-    text: 'if (duty !== undefined) await requireDuty(tx, source, duty);',
-    instead: '',
+    text: 'duty === undefined ? undefined : requireDuty(tx, source, duty)',
+    instead: 'undefined',
     tests: overPostgres,
   },
   {

@@ -4,6 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { BatchRef } from '../../src/leads/delivery.ts';
 import { fly } from '../../src/ledger-postgres/database/flight.ts';
 import { delivered, ids, LedgerUnderTest, MINUTE } from '../ledger/ledger-under-test.ts';
+import { aListedLead, blockOf } from '../support/scene/a-lead.ts';
 import { requireDatabaseUrl } from '../support/servers/services.ts';
 import { PostgresStore } from './postgres-store.ts';
 
@@ -103,4 +104,44 @@ it('a claim that begins its attempts is three flights, and a settlement two', as
   expect(counter.messages - before).toBe(3);
   await ledger.settle(ref as BatchRef, attempt);
   expect(counter.messages - before).toBe(5);
+});
+
+it('a poll of known blocks is five flights, and one that also finds a new lead fourteen', async () => {
+  const counter = await startCounter();
+  const { ledger } = await LedgerUnderTest.with(
+    new PostgresStore({ url: counter.url, connections: 1 }).open,
+    'crm',
+  );
+  const poll = async (...numbers: number[]) => {
+    const before = counter.messages;
+    const id = await ledger.startPoll('main');
+    await ledger.recordOrigin('main', 'example.com/api/v1/leads');
+    await ledger.listingMark('main');
+    const blocks = numbers.map((no) => blockOf([aListedLead({ id: BigInt(no) })], `block ${no}`));
+    const known = await ledger.beginKnown(id, blocks);
+    for (const block of blocks.slice(known)) {
+      const unknown = await ledger.unknownElements(id, block);
+      await ledger.record(
+        id,
+        unknown.map((element) => element.read()),
+      );
+    }
+    const { listed } = await ledger.finishPoll(id, {
+      status: 'success',
+      bytes: 1,
+      httpStatus: 200,
+      mark: undefined,
+    });
+    expect(listed).toBe(numbers.length);
+    return counter.messages - before;
+  };
+  // Until the statements are prepared, and the connections have their rows.
+  for (const numbers of [
+    [1, 2],
+    [1, 2],
+    [1, 2, 3],
+  ])
+    await poll(...numbers);
+  expect(await poll(1, 2, 3)).toBe(5);
+  expect(await poll(1, 2, 3, 4)).toBe(14);
 });

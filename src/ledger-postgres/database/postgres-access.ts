@@ -179,8 +179,8 @@ export class PostgresAccess {
   }
 
   /** Like `write`, but under the owing lock. */
-  owe<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#track(() => this.#transaction('owes', work));
+  owe<T>(work: (tx: Transaction) => Promise<T>, first: readonly Asked<unknown>[] = []): Promise<T> {
+    return this.#track(() => this.#transaction('owes', work, { first }));
   }
 
   /** Like `owe`, for moving times after the clock was set: while no other transaction writes, which may have read the time before that. */

@@ -46,6 +46,11 @@ export async function allSinks(tx: Transaction): Promise<Sink[]> {
   return (await tx.rows(ALL)).map(toSink);
 }
 
+/** Returns the statement that reads what `allSinks` returns; `toSink` converts its rows. */
+export function askAllSinks(): Asked<RawSink> {
+  return { sql: ALL, values: [] };
+}
+
 /** Returns a sink without its counts; undefined if it was never declared. */
 export async function findSink(tx: Transaction, name: string): Promise<Sink | undefined> {
   const row = await tx.first(FIND, [name]);

@@ -63,7 +63,7 @@ export class Transaction {
   readonly #later: Asked<unknown>[] = [];
   readonly #waiting: Waiting[] = [];
   #isFlying = false;
-  #hasWritten = false;
+  #hasWritten: boolean;
 
   constructor(
     client: PoolClient,
@@ -76,6 +76,7 @@ export class Transaction {
     this.#owes = owes;
     this.#answers = answers;
     this.#before = before;
+    this.#hasWritten = [...answers.values()].some(hasWritten);
   }
 
   /** Must be called before the transaction records anything as owed. If it has no owing lock, it is run again from its beginning, with the lock. */
@@ -151,7 +152,7 @@ export class Transaction {
         await this.#before(asked.sql.name);
         answers.push(...(await fly(this.#client, [asked])));
       }
-    this.#hasWritten ||= answers.some(({ command, count }) => command !== 'SELECT' && count > 0);
+    this.#hasWritten ||= answers.some(hasWritten);
     return answers;
   }
 
@@ -209,6 +210,10 @@ export class Transaction {
       changed.map(([, { deliveredAt }]) => deliveredAt),
     ]);
   }
+}
+
+function hasWritten({ command, count }: Answer): boolean {
+  return command !== 'SELECT' && count > 0;
 }
 
 const ADD_COUNTS = statement(

@@ -9,17 +9,17 @@ import type { Transaction } from '../database/transaction.ts';
 import { NewestContent } from './superseding.ts';
 
 /**
- * Owes new leads to the sinks that subscribe to `created`. For a sink without backfill, skips the `old` leads, which count as listed before the
+ * Owes, with the next statement or the commit, new leads to the sinks that subscribe to `created`. For a sink without backfill, skips the `old` leads, which count as listed before the
  * sinks were configured.
  */
-export async function oweCreated(
+export function oweCreated(
   tx: Transaction,
   sinks: readonly Sink[],
   { old, fresh }: { readonly old: readonly number[]; readonly fresh: readonly number[] },
-): Promise<void> {
+): void {
   const asking = sinks.filter(({ events }) => events.includes('created'));
   if (asking.length === 0 || old.length + fresh.length === 0) return;
-  await tx.run(OWE_CREATED, [
+  tx.later(OWE_CREATED, [
     asking.map(({ sinkNo }) => sinkNo),
     asking.map(({ backfill }) => backfill),
     [...old, ...fresh],

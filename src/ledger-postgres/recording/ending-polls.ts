@@ -7,17 +7,17 @@ import type { FencedPoll } from './recording.ts';
 
 const { CLOSE_POLL, COMPLETE, DELETE_SIZES, RECORD_SIZE, STILL_COMPLETE } = pollsSql;
 
-/** Records how a poll ended. `status` is `unchanged` also if a complete listing was the same as the one before. */
-export async function endPoll(
+/** Records, with the commit, how a poll ended. `status` is `unchanged` also if a complete listing was the same as the one before. */
+export function endPoll(
   tx: Transaction,
   poll: FencedPoll,
   end: PollEnd,
   { status, listed }: { readonly status: PollEnd['status']; readonly listed: number },
-): Promise<void> {
+): void {
   const mark = 'mark' in end ? end.mark : undefined;
-  if (status === 'success') await complete(tx, poll, mark);
-  else if (status === 'unchanged') await confirm(tx, poll, mark);
-  await tx.run(CLOSE_POLL, [
+  if (status === 'success') complete(tx, poll, mark);
+  else if (status === 'unchanged') confirm(tx, poll, mark);
+  tx.later(CLOSE_POLL, [
     poll.id,
     tx.now,
     status,
@@ -31,21 +31,21 @@ export async function endPoll(
   ]);
 }
 
-async function complete(tx: Transaction, poll: FencedPoll, mark: ListingMarker | undefined): Promise<void> {
+function complete(tx: Transaction, poll: FencedPoll, mark: ListingMarker | undefined): void {
   const kept = mark === undefined ? null : JSON.stringify(mark);
   // An empty first listing has recorded nothing, and every lead after it is new.
-  await tx.run(COMPLETE, [poll.source, kept, tx.now, poll.id, poll.seen.size, poll.rejected]);
+  tx.later(COMPLETE, [poll.source, kept, tx.now, poll.id, poll.seen.size, poll.rejected]);
   // The previous listing counts for today as well, because it was valid until now.
-  await recordSize(tx, poll.source, Math.max(poll.seen.size, poll.listedBefore));
+  recordSize(tx, poll.source, Math.max(poll.seen.size, poll.listedBefore));
 }
 
-async function confirm(tx: Transaction, poll: FencedPoll, mark: ListingMarker | undefined): Promise<void> {
-  await tx.run(STILL_COMPLETE, [poll.source, tx.now, mark ? JSON.stringify(mark) : null]);
-  await recordSize(tx, poll.source, poll.listedBefore);
+function confirm(tx: Transaction, poll: FencedPoll, mark: ListingMarker | undefined): void {
+  tx.later(STILL_COMPLETE, [poll.source, tx.now, mark ? JSON.stringify(mark) : null]);
+  recordSize(tx, poll.source, poll.listedBefore);
 }
 
-async function recordSize(tx: Transaction, source: string, most: number): Promise<void> {
+function recordSize(tx: Transaction, source: string, most: number): void {
   const day = dayOf(tx.now);
-  await tx.run(RECORD_SIZE, [source, day, most]);
-  await tx.run(DELETE_SIZES, [source, day - DAYS_COMPARED]);
+  tx.later(RECORD_SIZE, [source, day, most]);
+  tx.later(DELETE_SIZES, [source, day - DAYS_COMPARED]);
 }

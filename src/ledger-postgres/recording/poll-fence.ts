@@ -1,5 +1,6 @@
 import { LedgerError } from '../../ledger/contract/ledger-error.ts';
 import type { PollId } from '../../ledger/contract/status-rows.ts';
+import type { Asked } from '../database/flight.ts';
 import type { PostgresAccess } from '../database/postgres-access.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { recordingSql } from './recording-sql.ts';
@@ -38,11 +39,23 @@ export class Fence {
     return this.#poll.token;
   }
 
-  /** Runs a transaction that writes, which has to pass the fence first. @throws LedgerError `fenced` */
-  async keep<T>(transaction: (passFence: (tx: Transaction) => Promise<void>) => Promise<T>): Promise<T> {
-    const result = await transaction(async (tx) => {
-      if ((await tx.run(FENCE, this.#values())) === 0) throw fenced(this.#poll.id);
-    });
+  /**
+   * Runs a transaction as `PostgresAccess.owe` does, which has to pass the fence first. The fence and the statements in `first` are sent with the beginning
+   * of the transaction. @throws LedgerError `fenced`
+   */
+  async keep<T>(
+    access: PostgresAccess,
+    work: (tx: Transaction) => Promise<T>,
+    first: readonly Asked<unknown>[] = [],
+  ): Promise<T> {
+    const fence = { sql: FENCE, values: this.#values() };
+    const result = await access.owe(
+      async (tx) => {
+        if ((await tx.answer(fence)).length === 0) throw fenced(this.#poll.id);
+        return work(tx);
+      },
+      [fence, ...first],
+    );
     this.#parts += 1;
     return result;
   }
@@ -50,8 +63,10 @@ export class Fence {
   /** Runs a transaction that only reads, and that sees this poll with its last part. @throws LedgerError `fenced` */
   read<T>(access: PostgresAccess, work: (tx: Transaction) => Promise<T>): Promise<T> {
     return access.read(async (tx) => {
-      if (!(await tx.first(IS_FENCED_BY, this.#values()))) throw fenced(this.#poll.id);
-      return work(tx);
+      // In one flight.
+      const [isOpen, result] = await Promise.all([tx.first(IS_FENCED_BY, this.#values()), work(tx)]);
+      if (!isOpen) throw fenced(this.#poll.id);
+      return result;
     });
   }
 

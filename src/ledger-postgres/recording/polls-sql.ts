@@ -38,7 +38,13 @@ const FAIL_UNFINISHED = statement(
    WHERE source = $1 AND status = 'running'`,
 );
 
-const ADD_POLL = statement<{ poll_id: number; token: string }>(
+/** The number and the token of a new poll. */
+export interface AddedPoll {
+  readonly poll_id: number;
+  readonly token: string;
+}
+
+const ADD_POLL = statement<AddedPoll>(
   'add-poll',
   `INSERT INTO _polls (source, started_at, status, token) VALUES ($1, $2, 'running', gen_random_uuid()::text) RETURNING poll_id, token`,
 );
@@ -73,8 +79,15 @@ const LESS_CURRENT = statement(
   'UPDATE _sources SET current = current - $2, mark = NULL WHERE source = $1',
 );
 
+/** A rejected content of a lead, and whether a listing contains the lead as valid. */
+export interface ValidAgain {
+  readonly rejected_id: number;
+  readonly lead_id: string;
+  readonly valid: boolean;
+}
+
 /** Finds rejected contents, after a lead and a row, whose leads the listing of a poll contains as valid. */
-const VALID_AGAIN = statement<{ rejected_id: number; lead_id: string; valid: boolean }>(
+const VALID_AGAIN = statement<ValidAgain>(
   'valid-again',
   `SELECT r.rejected_id, r.lead_id::text AS lead_id, r.last_poll_id < $2 AND EXISTS
      (SELECT 1 FROM _leads l WHERE l.source = r.source AND l.id = r.lead_id AND l.last_listed_at IS NULL) AS valid

@@ -11,7 +11,7 @@ import { recordClock } from '../delivering/clock-setting.ts';
 import type { ServerClock } from '../delivering/server-clock.ts';
 import { endPoll } from './ending-polls.ts';
 import { Fence, requireDuty } from './poll-fence.ts';
-import { pollsSql } from './polls-sql.ts';
+import { type AddedPoll, pollsSql, type ValidAgain } from './polls-sql.ts';
 import type { FencedPoll, Recording } from './recording.ts';
 import { recordingSql } from './recording-sql.ts';
 
@@ -51,6 +51,10 @@ interface Beginning {
 }
 
 const FIRST_ID = -(2n ** 63n);
+/** The place of a rejected content in the order of `VALID_AGAIN`. */
+type RejectedPlace = readonly [lead: bigint, row: number];
+
+const FIRST_REJECTED: RejectedPlace = [FIRST_ID, 0];
 /** Maximum number of rejected contents that one transaction reads, and of those that one resolves. */
 const REJECTED_CHUNK = 1_000;
 
@@ -72,10 +76,15 @@ export class Polls {
 
   /** Returns the marker as it was when the running poll of the source began. A poll whose listing has the marker relies on it. */
   async listingMark(source: string): Promise<ListingMarker | undefined> {
-    const poll = [...this.#open.values()].find((open) => open.source === source);
+    const poll = this.#openOf(source);
+    // What the poll's first transaction has read, until the poll writes anything.
+    if (poll?.fence.parts === 0) return toMarker(poll.mark);
     const read = (tx: Transaction) => tx.first(SOURCE, [source]);
-    const row = await (poll ? poll.fence.read(this.#access, read) : this.#access.read(read));
-    return row?.mark ? (JSON.parse(row.mark) as ListingMarker) : undefined;
+    return toMarker((await (poll ? poll.fence.read(this.#access, read) : this.#access.read(read)))?.mark);
+  }
+
+  #openOf(source: string): FencedPoll | undefined {
+    return [...this.#open.values()].find((open) => open.source === source);
   }
 
   async lastCompleteAt(source: string): Promise<Date | undefined> {
@@ -88,6 +97,8 @@ export class Polls {
    * all empty, so that the leads in the first listing from the new origin count as old. Returns the stored origin.
    */
   async recordOrigin(source: string, origin: string): Promise<string> {
+    const poll = this.#openOf(source);
+    if (poll?.origin === origin) return origin;
     const { stored, forgets } = await this.#access.owe(async (tx) => {
       await tx.rows(LOCK_SOURCE, [source]);
       const { origin: kept = null, leads = 0 } = (await tx.first(SOURCE, [source])) ?? {};
@@ -95,15 +106,16 @@ export class Polls {
       await tx.run(SET_ORIGIN, [source, origin, kept !== null]);
       return { stored: origin, forgets: kept !== null };
     });
-    if (forgets)
-      for (const poll of this.#open.values())
-        if (poll.source === source) poll.oldBefore = Number.POSITIVE_INFINITY;
+    if (poll && forgets) Object.assign(poll, { oldBefore: Number.POSITIVE_INFINITY, mark: null });
     return stored;
   }
 
   /** Removes the stored origin of a source. Returns false if there is no such source. */
   async forgetOrigin(source: string): Promise<boolean> {
-    return (await this.#access.write((tx) => tx.run(SET_ORIGIN, [source, null, false]))) > 0;
+    const forgotten = await this.#access.write((tx) => tx.run(SET_ORIGIN, [source, null, false]));
+    const poll = this.#openOf(source);
+    if (poll) poll.origin = null;
+    return forgotten > 0;
   }
 
   /** Starts a poll, and ends an unfinished poll of the same source. @throws LedgerError `fenced` unless `duty` is the token of the source's duty */
@@ -134,16 +146,10 @@ export class Polls {
     const status = end.status === 'success' && isSame ? 'unchanged' : end.status;
     if (status === 'success') {
       await this.#recording.acceptUndecided(poll);
-      await this.#markUnlisted(poll);
-      await this.#resolveRejected(poll);
+      await this.#followListing(poll);
     }
     const listed = status === 'unchanged' ? poll.listedBefore : poll.seen.size;
-    await poll.fence.keep((passFence) =>
-      this.#access.owe(async (tx) => {
-        await passFence(tx);
-        await endPoll(tx, poll, end, { status, listed });
-      }),
-    );
+    await poll.fence.keep(this.#access, async (tx) => endPoll(tx, poll, end, { status, listed }));
     this.#open.delete(id);
     const kept = end.status === 'success' ? memory : poll.seen.size === 0 ? poll.blocks.last : undefined;
     const { parts, token } = poll.fence;
@@ -160,21 +166,26 @@ export class Polls {
     };
   }
 
-  /** Resolves rejected contents of leads that this listing contains as valid. */
-  async #resolveRejected(poll: FencedPoll): Promise<void> {
-    for (let after: readonly [lead: bigint, row: number] | undefined = [FIRST_ID, 0]; after !== undefined; ) {
-      const from: readonly [bigint, number] = after;
-      const rows = await this.#access.read((tx) =>
-        tx.rows(VALID_AGAIN, [poll.source, poll.id, ...from, REJECTED_CHUNK]),
-      );
+  /** Marks leads as gone if the listing of the poll no longer contains them, and resolves rejected contents of leads that it contains as valid. */
+  async #followListing(poll: FencedPoll): Promise<void> {
+    const { source, seen } = poll;
+    const [row, rejected] = await poll.fence.read(this.#access, (tx) =>
+      Promise.all([tx.first(SOURCE, [source]), validAgain(tx, poll, FIRST_REJECTED)]),
+    );
+    const isWhole = seen.size === row?.current;
+    if (!isWhole) await this.#markUnlisted(poll);
+    await this.#resolveRejected(poll, isWhole ? rejected : undefined);
+  }
+
+  /** @param first the first rows that `validAgain` finds, if they have been read */
+  async #resolveRejected(poll: FencedPoll, first: readonly ValidAgain[] | undefined): Promise<void> {
+    let found = first;
+    for (let after: RejectedPlace | undefined = FIRST_REJECTED; after !== undefined; found = undefined) {
+      const from: RejectedPlace = after;
+      const rows = found ?? (await this.#access.read((tx) => validAgain(tx, poll, from)));
       const valid = rows.filter((row) => row.valid).map(({ rejected_id }) => rejected_id);
       if (valid.length > 0)
-        await poll.fence.keep((passFence) =>
-          this.#access.owe(async (tx) => {
-            await passFence(tx);
-            await tx.run(RESOLVE, [tx.now, valid]);
-          }),
-        );
+        await poll.fence.keep(this.#access, async (tx) => tx.later(RESOLVE, [tx.now, valid]));
       const last = rows.length < REJECTED_CHUNK ? undefined : rows.at(-1);
       after = last && [BigInt(last.lead_id), last.rejected_id];
     }
@@ -183,8 +194,6 @@ export class Polls {
   /** Marks leads as gone if this listing no longer contains them. Removes nothing. */
   async #markUnlisted(poll: FencedPoll): Promise<void> {
     const { source, seen } = poll;
-    const current = await poll.fence.read(this.#access, (tx) => tx.first(SOURCE, [source]));
-    if (seen.size === current?.current) return;
     for (let after: bigint | undefined = FIRST_ID; after !== undefined; ) {
       const from: bigint = after;
       const rows = await poll.fence.read(this.#access, (tx) => tx.rows(LISTED_AFTER, [source, from]));
@@ -197,15 +206,12 @@ export class Polls {
 
   async #unlist(poll: FencedPoll, missing: readonly bigint[]): Promise<void> {
     poll.blocks.forgetLast();
-    await poll.fence.keep((passFence) =>
-      this.#access.owe(async (tx) => {
-        await passFence(tx);
-        const lastListedAt = poll.completeBefore ?? tx.now;
-        await tx.run(UNLIST, [poll.source, missing, lastListedAt]);
-        await tx.run(RECORD_PRESENCE, [poll.source, missing, lastListedAt, tx.now]);
-        await tx.run(LESS_CURRENT, [poll.source, missing.length]);
-      }),
-    );
+    await poll.fence.keep(this.#access, async (tx) => {
+      const lastListedAt = poll.completeBefore ?? tx.now;
+      tx.later(UNLIST, [poll.source, missing, lastListedAt]);
+      tx.later(RECORD_PRESENCE, [poll.source, missing, lastListedAt, tx.now]);
+      tx.later(LESS_CURRENT, [poll.source, missing.length]);
+    });
   }
 }
 
@@ -218,19 +224,24 @@ async function begin(
   source: string,
   { remembered, lastId, duty }: Beginning,
 ): Promise<FencedPoll> {
-  await recordClock(tx);
-  await tx.run(ADD_SOURCE, [source]);
-  await tx.rows(LOCK_SOURCE, [source]);
-  if (duty !== undefined) await requireDuty(tx, source, duty);
-  const last = await tx.first(LAST_POLL, [source]);
+  // In one flight, in this order.
+  const [, , , , last, row, , added] = await Promise.all([
+    recordClock(tx),
+    tx.run(ADD_SOURCE, [source]),
+    tx.rows(LOCK_SOURCE, [source]),
+    duty === undefined ? undefined : requireDuty(tx, source, duty),
+    tx.first(LAST_POLL, [source]),
+    tx.first(SOURCE, [source]),
+    tx.run(FAIL_UNFINISHED, [source, tx.now]),
+    tx.first(ADD_POLL, [source, tx.now]),
+  ]);
   const isCurrent =
     last?.poll_id === remembered?.poll &&
     last?.token === remembered?.token &&
     last?.parts === remembered?.parts &&
     last?.status === remembered?.status;
-  await tx.run(FAIL_UNFINISHED, [source, tx.now]);
-  const row = await tx.first(SOURCE, [source]);
-  const { id, token } = await add(tx, source, lastId);
+  const { poll_id, token } = added as AddedPoll;
+  const id = poll_id > lastId ? poll_id : await renumber(tx, poll_id, lastId);
   return {
     id,
     source,
@@ -238,6 +249,9 @@ async function begin(
     oldBefore: oldBefore(row),
     listedBefore: row?.listed ?? 0,
     completeBefore: row?.complete_at ?? null,
+    mark: row?.mark ?? null,
+    origin: row?.origin ?? null,
+    lookedUp: undefined,
     seen: new IdSet(),
     undecided: new IdSet(),
     blocks: new PollBlocks(isCurrent ? remembered?.memory : undefined),
@@ -249,15 +263,19 @@ async function begin(
 }
 
 /**
- * Adds a running poll. Its number is higher than all that this process had before, also if the ledger was set back: the process knows its polls by their
- * numbers.
+ * Gives a poll a number that is higher than all that this process had before, which the next one is not if the ledger was set back: the process knows its
+ * polls by their numbers.
  */
-async function add(tx: Transaction, source: string, lastId: PollId) {
-  const { poll_id, token } = (await tx.first(ADD_POLL, [source, tx.now])) as {
-    poll_id: PollId;
-    token: string;
-  };
-  if (poll_id > lastId) return { id: poll_id, token };
-  await tx.rows(PASS_NUMBERS, [lastId - poll_id]);
-  return { id: (await tx.first(RENUMBER, [poll_id]))?.poll_id as PollId, token };
+async function renumber(tx: Transaction, given: PollId, lastId: PollId): Promise<PollId> {
+  await tx.rows(PASS_NUMBERS, [lastId - given]);
+  return (await tx.first(RENUMBER, [given]))?.poll_id as PollId;
+}
+
+/** Returns rejected contents after a place, with whether the listing of the poll contains their leads as valid. */
+function validAgain(tx: Transaction, { source, id }: FencedPoll, after: RejectedPlace) {
+  return tx.rows(VALID_AGAIN, [source, id, ...after, REJECTED_CHUNK]);
+}
+
+function toMarker(mark: string | null | undefined): ListingMarker | undefined {
+  return mark ? (JSON.parse(mark) as ListingMarker) : undefined;
 }

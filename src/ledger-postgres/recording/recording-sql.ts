@@ -30,10 +30,10 @@ export interface RepeatedRow {
 
 const IS_POLL = "p.poll_id = $1 AND p.source = $2 AND p.token = $3 AND p.parts = $4 AND p.status = 'running'";
 // Locks the source before the poll, as the start of a poll does.
-const FENCE = statement(
+const FENCE = statement<{ passed: number }>(
   'fence-of-poll',
   `WITH locked AS MATERIALIZED (SELECT o.source FROM _sources o WHERE o.source = $2 FOR UPDATE)
-   UPDATE _polls p SET parts = p.parts + 1 FROM locked l WHERE p.source = l.source AND ${IS_POLL}`,
+   UPDATE _polls p SET parts = p.parts + 1 FROM locked l WHERE p.source = l.source AND ${IS_POLL} RETURNING 1 AS passed`,
 );
 const IS_FENCED_BY = statement<{ known: number }>(
   'is-fenced-by-poll',

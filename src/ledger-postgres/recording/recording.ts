@@ -1,16 +1,16 @@
 import { factsOf } from '../../leads/content-facts.ts';
-import type { LeadId } from '../../leads/lead.ts';
 import type { ListedElement, ListedItem } from '../../leads/listed-lead.ts';
 import { storable } from '../../leads/storable-text.ts';
 import type { RecordCounts } from '../../ledger/contract/ledger-polling.ts';
 import type { OpenPoll } from '../../ledger/recording/open-poll.ts';
 import { reach } from '../../platform/process/failpoint.ts';
 import type { PostgresAccess } from '../database/postgres-access.ts';
-import { allSinks } from '../database/sinks.ts';
+import type { Sink } from '../database/sinks.ts';
 import { texts } from '../database/statement.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { oweCreated, oweRestored, oweUpdated } from '../delivering/owing.ts';
-import { Chunk, type Content, factsColumns } from './listing-chunk.ts';
+import { askKnown, askLeads, byId, type Known, knownOf } from './known-leads.ts';
+import { Chunk, factsColumns } from './listing-chunk.ts';
 import type { Fence } from './poll-fence.ts';
 import { type LeadRow, type RepeatedRow, recordingSql } from './recording-sql.ts';
 
@@ -18,14 +18,10 @@ const {
   ADD_LEADS,
   ADD_VERSIONS,
   CHANGE_LEADS,
-  CONTENTS,
   COUNT_IGNORED,
   COUNT_LEADS,
-  LEADS,
-  NUMBERS,
   RECORD_PRESENCE,
   REJECT,
-  REJECTED,
   REJECTED_CONTENTS,
   REPEATED_AFTER,
   RESOLVE,
@@ -35,6 +31,17 @@ const {
 /** A poll that is running, with its fence. */
 export interface FencedPoll extends OpenPoll {
   readonly fence: Fence;
+  /** The marker of the source's last complete listing and the origin of the source, as they were when the poll began. */
+  mark: string | null;
+  origin: string | null;
+  /** The contents that the last `unknownIndexes` found unknown. */
+  lookedUp: LookedUp | undefined;
+}
+
+interface LookedUp {
+  readonly hashes: ReadonlySet<string>;
+  /** The number of parts of the poll when they were looked up. Once the poll has recorded another part, they may be known. */
+  readonly parts: number;
 }
 
 /** Records the elements of a listing: stores new and changed leads, and records them as owed to sinks. */
@@ -50,10 +57,17 @@ export class Recording {
     poll: FencedPoll,
     elements: readonly Pick<ListedElement, 'id' | 'hash'>[],
   ): Promise<number[]> {
-    const known = await poll.fence.read(this.#access, (tx) => leadsOf(tx, poll, elements));
-    return elements.flatMap(({ id, hash }, place) =>
+    const known = await this.#lookUp(poll, elements);
+    const unknown = elements.flatMap(({ id, hash }, place) =>
       id !== undefined && isKnown(poll, known.get(id), hash) ? [] : [place],
     );
+    const hashes = new Set(unknown.map((place) => elements[place]?.hash as string));
+    poll.lookedUp = { hashes, parts: poll.fence.parts };
+    return unknown;
+  }
+
+  async #lookUp(poll: FencedPoll, elements: readonly Pick<ListedElement, 'id'>[]): Promise<Known> {
+    return byId(await poll.fence.read(this.#access, (tx) => tx.answer(askLeads(poll, elements))));
   }
 
   /**
@@ -63,14 +77,7 @@ export class Recording {
    */
   async record(poll: FencedPoll, items: readonly ListedItem[], isWholeBlock: boolean): Promise<RecordCounts> {
     const before = { ...poll };
-    // Filters before the transaction, because a chunk with nothing new must not take the owing lock.
-    const known = await poll.fence.read(this.#access, (tx) => leadsOf(tx, poll, items));
-    const news = items.filter(
-      (item) =>
-        item.id === undefined ||
-        (item.kind === 'rejected' && !isWholeBlock) ||
-        !isKnown(poll, known.get(item.id), item.hash),
-    );
+    const news = wereLookedUp(poll, items) ? items : await this.#newsOf(poll, items, isWholeBlock);
     if (news.length > 0) await this.#add(poll, news);
     return {
       listed: items.length,
@@ -80,18 +87,33 @@ export class Recording {
     };
   }
 
+  /** Returns the items to be recorded. Filters before the transaction, because a chunk with nothing new must not take the owing lock. */
+  async #newsOf(
+    poll: FencedPoll,
+    items: readonly ListedItem[],
+    isWholeBlock: boolean,
+  ): Promise<readonly ListedItem[]> {
+    const known = await this.#lookUp(poll, items);
+    return items.filter(
+      (item) =>
+        item.id === undefined ||
+        (item.kind === 'rejected' && !isWholeBlock) ||
+        !isKnown(poll, known.get(item.id), item.hash),
+    );
+  }
+
   async #add(poll: FencedPoll, items: readonly ListedItem[]): Promise<void> {
+    const asked = askKnown(poll, items);
+    const record = async (tx: Transaction) => {
+      const known = await knownOf(tx, items, asked);
+      const chunk = new Chunk(poll, known);
+      for (const item of items) chunk.add(item);
+      await write(tx, poll, chunk, known.sinks);
+      reach('recording');
+      return chunk;
+    };
     try {
-      const chunk = await poll.fence.keep((passFence) =>
-        this.#access.owe(async (tx) => {
-          await passFence(tx);
-          const chunk = new Chunk(poll, await knownOf(tx, poll, items));
-          for (const item of items) chunk.add(item);
-          await write(tx, poll, chunk);
-          reach('recording');
-          return chunk;
-        }),
-      );
+      const chunk = await poll.fence.keep(this.#access, record, [asked.leads, asked.rejected, asked.sinks]);
       chunk.apply();
     } catch (error) {
       poll.blocks.discardOpenBlock();
@@ -119,22 +141,20 @@ export class Recording {
   }
 
   async #accept(poll: FencedPoll, rows: readonly RepeatedRow[]): Promise<void> {
-    const { chunk, accepted } = await poll.fence.keep((passFence) =>
-      this.#access.owe(async (tx) => {
-        await passFence(tx);
-        const stored = await tx.rows(REJECTED_CONTENTS, [rows.map(({ rejected_id }) => rejected_id)]);
-        const contents = rows.flatMap(({ rejected_id, id }) => {
-          const content = stored.find((row) => row.rejected_id === rejected_id);
-          return content ? [{ ...content, id: BigInt(id), facts: factsOf(content.raw) }] : [];
-        });
-        const chunk = new Chunk(poll, await knownOf(tx, poll, contents));
-        const accepted = contents.filter(({ id }) => chunk.isKnown(id));
-        for (const content of accepted) chunk.accept(content);
-        await write(tx, poll, chunk);
-        await tx.run(RESOLVE, [tx.now, accepted.map(({ rejected_id }) => rejected_id)]);
-        return { chunk, accepted };
-      }),
-    );
+    const { chunk, accepted } = await poll.fence.keep(this.#access, async (tx) => {
+      const stored = await tx.rows(REJECTED_CONTENTS, [rows.map(({ rejected_id }) => rejected_id)]);
+      const contents = rows.flatMap(({ rejected_id, id }) => {
+        const content = stored.find((row) => row.rejected_id === rejected_id);
+        return content ? [{ ...content, id: BigInt(id), facts: factsOf(content.raw) }] : [];
+      });
+      const known = await knownOf(tx, contents, askKnown(poll, contents));
+      const chunk = new Chunk(poll, known);
+      const accepted = contents.filter(({ id }) => chunk.isKnown(id));
+      for (const content of accepted) chunk.accept(content);
+      await write(tx, poll, chunk, known.sinks);
+      tx.later(RESOLVE, [tx.now, accepted.map(({ rejected_id }) => rejected_id)]);
+      return { chunk, accepted };
+    });
     chunk.apply();
     poll.rejected -= accepted.length;
   }
@@ -150,45 +170,17 @@ function isKnown(poll: OpenPoll, row: LeadRow | undefined, hash: string): boolea
   return true;
 }
 
-async function leadsOf(
-  tx: Transaction,
-  { source }: OpenPoll,
-  items: readonly { readonly id: LeadId | undefined }[],
-): Promise<Map<LeadId, LeadRow>> {
-  const ids = [...new Set(items.flatMap(({ id }) => id ?? []))];
-  const rows = ids.length > 0 ? await tx.rows(LEADS, [source, ids]) : [];
-  return new Map(rows.map((row) => [BigInt(row.id), row]));
+/** Whether the items are among those that the last look-up found unknown, and the poll has recorded nothing since. */
+function wereLookedUp({ lookedUp, fence }: FencedPoll, items: readonly ListedItem[]): boolean {
+  return lookedUp?.parts === fence.parts && items.every(({ hash }) => lookedUp.hashes.has(hash));
 }
 
-type KnownContent = Pick<Content, 'hash'> & { readonly id: LeadId | undefined };
-
-/** Reads what the ledger knows about the elements of a chunk, and takes as many version numbers as the chunk may need. */
-async function knownOf(tx: Transaction, poll: OpenPoll, items: readonly KnownContent[]) {
-  const leads = await leadsOf(tx, poll, items);
-  const outdated = items.flatMap(({ id, hash }) => {
-    const row = id === undefined ? undefined : leads.get(id);
-    return row && row.erased_no === null && row.hash !== hash ? [row.version_no] : [];
-  });
-  const contents = [...new Set(outdated)];
-  const unknown = new Set(items.flatMap(({ id }) => (id === undefined || leads.has(id) ? [] : [id])));
-  const needed = unknown.size + contents.length;
-  return {
-    leads: [...leads.values()],
-    rejected: await tx.rows(REJECTED, [poll.source, texts(items.map(({ hash }) => hash))]),
-    contents: contents.length > 0 ? await tx.rows(CONTENTS, [contents]) : [],
-    numbers: needed > 0 ? (await tx.rows(NUMBERS, [needed])).map(({ no }) => no) : [],
-    now: tx.now,
-  };
-}
-
-/** Writes what a chunk decided: one statement for each kind of change. */
-async function write(tx: Transaction, poll: OpenPoll, chunk: Chunk): Promise<void> {
-  await addVersions(tx, poll, chunk);
-  await changeLeads(tx, poll, chunk);
-  await reject(tx, poll, chunk);
-  const owes = chunk.versions.length > 0;
-  const sinks = owes ? (await allSinks(tx)).filter(({ active }) => active) : [];
-  await oweCreated(tx, sinks, chunk);
+/** Writes what a chunk decided: one statement for each kind of change, most of them with the commit. */
+async function write(tx: Transaction, poll: OpenPoll, chunk: Chunk, sinks: readonly Sink[]): Promise<void> {
+  addVersions(tx, poll, chunk);
+  changeLeads(tx, poll, chunk);
+  reject(tx, poll, chunk);
+  oweCreated(tx, sinks, chunk);
   await oweUpdated(tx, sinks, chunk.updated);
   await oweRestored(
     tx,
@@ -197,13 +189,13 @@ async function write(tx: Transaction, poll: OpenPoll, chunk: Chunk): Promise<voi
   const added = chunk.old.length + chunk.fresh.length;
   const firstListedAt = poll.oldBefore === Number.POSITIVE_INFINITY ? tx.now : null;
   const counts = [added, added + chunk.back.length];
-  await tx.run(COUNT_LEADS, [poll.source, ...counts, chunk.clearsMark, firstListedAt]);
+  tx.later(COUNT_LEADS, [poll.source, ...counts, chunk.clearsMark, firstListedAt]);
 }
 
-async function addVersions(tx: Transaction, poll: OpenPoll, { versions }: Chunk): Promise<void> {
+function addVersions(tx: Transaction, poll: OpenPoll, { versions }: Chunk): void {
   if (versions.length === 0) return;
   const { slugs, createdAt, readable, safe } = factsColumns(versions);
-  await tx.run(ADD_VERSIONS, [
+  tx.later(ADD_VERSIONS, [
     poll.source,
     poll.id,
     tx.now,
@@ -221,7 +213,7 @@ async function addVersions(tx: Transaction, poll: OpenPoll, { versions }: Chunk)
   ]);
   const added = versions.filter(({ version }) => version === 1);
   if (added.length === 0) return;
-  await tx.run(ADD_LEADS, [
+  tx.later(ADD_LEADS, [
     poll.source,
     added.map(({ id }) => id),
     added.map(({ versionNo }) => versionNo),
@@ -229,21 +221,21 @@ async function addVersions(tx: Transaction, poll: OpenPoll, { versions }: Chunk)
   ]);
 }
 
-async function changeLeads(tx: Transaction, poll: OpenPoll, chunk: Chunk): Promise<void> {
+function changeLeads(tx: Transaction, poll: OpenPoll, chunk: Chunk): void {
   const touched = [...chunk.touched];
   if (touched.length > 0)
-    await tx.run(CHANGE_LEADS, [
+    tx.later(CHANGE_LEADS, [
       poll.source,
       touched.map(([id]) => id),
       touched.map(([, row]) => row.version_no),
       touched.map(([, row]) => row.version),
       texts(touched.map(([, row]) => row.hash)),
     ]);
-  if (chunk.back.length > 0) await tx.run(RECORD_PRESENCE, [poll.source, chunk.back, null, tx.now]);
-  if (chunk.ignored.length > 0) await tx.run(COUNT_IGNORED, [chunk.ignored]);
+  if (chunk.back.length > 0) tx.later(RECORD_PRESENCE, [poll.source, chunk.back, null, tx.now]);
+  if (chunk.ignored.length > 0) tx.later(COUNT_IGNORED, [chunk.ignored]);
   if (chunk.restored.length === 0) return;
   const { slugs, createdAt, readable, safe } = factsColumns(chunk.restored);
-  await tx.run(RESTORE_TEXTS, [
+  tx.later(RESTORE_TEXTS, [
     chunk.restored.map(({ versionNo }) => versionNo),
     texts(chunk.restored.map(({ raw }) => raw)),
     texts(slugs),
@@ -253,10 +245,10 @@ async function changeLeads(tx: Transaction, poll: OpenPoll, chunk: Chunk): Promi
   ]);
 }
 
-async function reject(tx: Transaction, poll: OpenPoll, chunk: Chunk): Promise<void> {
+function reject(tx: Transaction, poll: OpenPoll, chunk: Chunk): void {
   const items = [...chunk.rejections.values()];
   if (items.length === 0) return;
-  await tx.run(REJECT, [
+  tx.later(REJECT, [
     poll.source,
     poll.id,
     items.map(({ position }) => position),
