@@ -14,6 +14,7 @@ import { Notices } from './database/notices.ts';
 import { PostgresAccess, type PostgresPlace } from './database/postgres-access.ts';
 import { addUpCounts, removeOldCommits } from './database/upkeep.ts';
 import { addUpActivity } from './delivering/activity-upkeep.ts';
+import * as beginning from './delivering/beginning.ts';
 import { Claiming } from './delivering/claiming.ts';
 import { recordClock } from './delivering/clock-setting.ts';
 import { askToSettle, type EndedAttempt, numberOf } from './delivering/ended-attempts.ts';
@@ -54,6 +55,9 @@ export interface PostgresLedgerOptions extends PostgresPlace {
   /** Whether a process is known to be dead, so that an upgrade need not wait for its leases to end. Absent: none is known to be. */
   readonly isDead?: ((holder: string) => Promise<boolean>) | undefined;
 }
+
+/** How many settled deliveries a begun attempt counts as in a transaction, because it reads a batch. */
+const SIZE_OF_BEGIN = 10;
 
 /** The holder of the leases of a process that attempts nothing. */
 const NOBODY = 'nobody';
@@ -186,6 +190,19 @@ function deliveringOf(
     },
     ({ attempt }) => attempt.outcomes.length,
   );
+  const beginnings = new GroupCommit(
+    async (requests: readonly beginning.BeginRequest[]) => {
+      // The server begins the leases at an unknown time after this one.
+      const sinceLease = new Stopwatch(clock);
+      const asked = beginning.askToBegin(requests);
+      const loaded = await access.write(
+        (tx) => beginning.begin(tx, requests, { holder, asked }),
+        [asked.batches, asked.sinks],
+      );
+      return loaded.map((one) => one && { batch: one.batch, leasedForMs: one.leasedForMs, sinceLease });
+    },
+    () => SIZE_OF_BEGIN,
+  );
   return {
     claim: async (request) => {
       const begins = request.beginForMs !== undefined;
@@ -209,12 +226,7 @@ function deliveringOf(
     },
     begin: async (ref, leaseMs) => {
       // If the lease of a kept batch has expired, the ledger decides whether the attempt may begin.
-      const kept = begun.take(ref);
-      if (kept) return kept;
-      // The server begins the lease at an unknown time after this one.
-      const sinceLease = new Stopwatch(clock);
-      const loaded = await access.write((tx) => settling.begin(tx, ref, leaseMs, holder));
-      return loaded && { batch: loaded.batch, leasedForMs: loaded.leasedForMs, sinceLease };
+      return begun.take(ref) ?? beginnings.run({ ref, leaseMs });
     },
     unbegunBatches: (sink) => access.read((tx) => claiming.unbegunBatches(tx, sink)),
     workOf: (sink) => access.read((tx) => claiming.workOf(tx, sink)),
@@ -223,6 +235,7 @@ function deliveringOf(
     release: (ref, mayHaveArrived) => access.write((tx) => settling.release(tx, ref, holder, mayHaveArrived)),
     reclaimLeases: (dead) => access.write((tx) => settling.reclaimLeases(tx, dead)),
     close: async () => {
+      await beginnings.ended();
       await settlements.ended();
       // Batches that were begun but not attempted must not count as lost attempts. If this call fails, they count as lost, which does
       // little harm.
@@ -230,7 +243,7 @@ function deliveringOf(
         .takeAll()
         .map(({ batch, lease }) => ({ batch: batch.id, lease }));
       if (unused.length > 0)
-        await access.write((tx) => settling.undoBegin(tx, unused)).catch(() => undefined);
+        await access.write((tx) => beginning.undoBegin(tx, unused)).catch(() => undefined);
     },
   } satisfies Partial<Ledger>;
 }

@@ -106,6 +106,18 @@ it('a claim that begins its attempts is three flights, and a settlement two', as
   expect(counter.messages - before).toBe(5);
 });
 
+it('attempts from a queue that begin in the same turn of the event loop are three flights', async () => {
+  const counter = await startCounter();
+  const on = await LedgerUnderTest.with(new PostgresStore({ url: counter.url, connections: 1 }).open, 'crm');
+  await on.list(ids(1, 60));
+  const { refs } = await on.claim('crm', { window: 60 });
+  const begin = (some: readonly BatchRef[]) => Promise.all(some.map((ref) => on.ledger.begin(ref, MINUTE)));
+  await begin(refs.slice(0, 20));
+  const before = counter.messages;
+  expect((await begin(refs.slice(20))).every((one) => one !== undefined)).toBe(true);
+  expect(counter.messages - before).toBe(3);
+});
+
 it('a poll of known blocks is five flights, and one that also finds a new lead fourteen', async () => {
   const counter = await startCounter();
   const { ledger } = await LedgerUnderTest.with(

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import type { BatchRef } from '../../src/leads/delivery.ts';
 import { LedgerError } from '../../src/ledger/contract/ledger-error.ts';
 import { GroupCommit } from '../../src/ledger-postgres/database/group-commit.ts';
+import { beginningTogetherContract } from '../ledger/contract/beginning-together.ts';
 import { settlingTogetherContract } from '../ledger/contract/settling-together.ts';
 import {
   aSink,
@@ -15,6 +16,7 @@ import {
 } from '../ledger/ledger-under-test.ts';
 import { PostgresStore, postgresStore } from './postgres-store.ts';
 
+beginningTogetherContract(postgresStore);
 settlingTogetherContract(postgresStore);
 
 it('attempts that end in the same turn of the event loop are settled in one transaction', async () => {

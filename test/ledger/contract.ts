@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import { alertQueriesContract } from './contract/alert-queries.ts';
 import { backfillContract } from './contract/backfill.ts';
+import { beginningTogetherContract } from './contract/beginning-together.ts';
 import { blocksContract } from './contract/blocks.ts';
 import { changeFeedContract } from './contract/change-feed.ts';
 import { claimingContract } from './contract/claiming.ts';
@@ -41,6 +42,7 @@ export function ledgerContract(name: string, store: () => OpenLedger): void {
     mappingContract(store);
     leftOutReplaysContract(store);
     claimingContract(store);
+    beginningTogetherContract(store);
     controlContract(store);
     recallingContract(store);
     clockSettingContract(store);

@@ -52,8 +52,9 @@ const ATTEMPTING = statement<{ attempting: boolean }>(
 );
 
 const BEGIN = statement(
-  'begin-batch',
-  `UPDATE _batches b SET holder = $2, leased_until = $3, mapping_no = s.mapping_no FROM _sinks s WHERE b.batch_no = $1 AND s.sink_no = b.sink_no`,
+  'begin-batches',
+  `UPDATE _batches b SET holder = $2, leased_until = g.leased_until, mapping_no = (SELECT s.mapping_no FROM _sinks s WHERE s.sink_no = b.sink_no)
+   FROM unnest($1::bigint[], $3::bigint[]) AS g (batch_no, leased_until) WHERE b.batch_no = g.batch_no`,
 );
 
 const UNDO_BEGIN = statement(
@@ -121,7 +122,7 @@ const END_BATCHES = statement('end-batches', 'DELETE FROM _batches WHERE batch_n
 
 const PUT_BACK = statement(
   'put-back',
-  'UPDATE _batches SET lease = 0, leased_until = $2 WHERE batch_no = $1',
+  'UPDATE _batches SET lease = 0, leased_until = $2 WHERE batch_no = ANY ($1::bigint[])',
 );
 
 const KEEP = statement(

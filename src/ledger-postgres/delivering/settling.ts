@@ -6,77 +6,19 @@ import { attemptedDeliveries } from '../../ledger/rules/delivering/attempted-del
 import { batchNumber } from '../../ledger/rules/delivering/batching.ts';
 import { isApart, keepsBatch } from '../../ledger/rules/delivering/results.ts';
 import { reach } from '../../platform/process/failpoint.ts';
-import { getSink, lockSink, type Sink, toSink, writeHealth } from '../database/sinks.ts';
+import { type Sink, toSink, writeHealth } from '../database/sinks.ts';
 import type { Transaction } from '../database/transaction.ts';
 import { claimingSql } from './claiming-sql.ts';
 import { type EndedAttempt, lockEnded, type SettleQuestions } from './ended-attempts.ts';
 import { type JudgedBatch, judgeBatches } from './judging.ts';
-import { type LoadedBatch, loadBatches } from './loading.ts';
 import { type BatchSettlement, writeResults } from './results.ts';
 import { settlingSql } from './settling-sql.ts';
 import { recordHolds } from './sink-activity.ts';
 import { NewestContent } from './superseding.ts';
 
-const {
-  ATTEMPTING,
-  BEGIN,
-  END_BATCHES,
-  END_LEASES,
-  HOLDERS,
-  KEEP,
-  LOCK_BATCHES,
-  OUTDATED,
-  PUT_BACK,
-  RELEASE,
-  REVIVE,
-  SET_APART,
-  UNDO_BEGIN,
-} = settlingSql;
+const { END_BATCHES, END_LEASES, HOLDERS, KEEP, OUTDATED, RELEASE, REVIVE, SET_APART } = settlingSql;
 
 const { ASSIGN, MARK_MAYBE_ARRIVED } = claimingSql;
-
-/** Begins the attempt of a batch. Returns undefined if there is nothing to attempt. */
-export async function begin(
-  tx: Transaction,
-  ref: BatchRef,
-  leaseMs: number,
-  holder: string,
-): Promise<LoadedBatch | undefined> {
-  const batchNo = batchNumber(ref.batch);
-  // The fence: each lease allows one attempt, and no attempt after the lease has expired.
-  const locked = Number.isNaN(batchNo) ? undefined : await tx.first(LOCK_BATCHES, [[batchNo], [ref.lease]]);
-  if (!locked || locked.holder !== null) return undefined;
-  const until = await putBackUntil(tx, locked.sink_no);
-  if (until !== undefined) {
-    await tx.run(PUT_BACK, [batchNo, until]);
-    return undefined;
-  }
-  if (locked.leased_until <= tx.now) return undefined;
-  await tx.run(BEGIN, [batchNo, holder, tx.now + leaseMs]);
-  return (await loadBatches(tx, [batchNo]))[0];
-}
-
-/**
- * Returns until when a batch is put back if its sink was paused or held while the batch was in a queue and the batch cannot be the probe;
- * undefined if the attempt may begin.
- */
-async function putBackUntil(tx: Transaction, sinkNo: number): Promise<number | undefined> {
-  const found = await getSink(tx, sinkNo);
-  const { health } = found.health.heldSince ? await lockSink(tx, sinkNo) : found;
-  const { pausedSince, heldSince, probeAt } = health;
-  const until = Math.max(probeAt?.getTime() ?? tx.now, tx.now);
-  const isProbed =
-    heldSince !== undefined && (await tx.first(ATTEMPTING, [sinkNo, tx.now]))?.attempting === true;
-  return !pausedSince && until === tx.now && !isProbed ? undefined : until;
-}
-
-/** Records that begun attempts were never made, so that they can begin again under the same leases. */
-export async function undoBegin(
-  tx: Transaction,
-  refs: readonly Pick<BatchRef, 'batch' | 'lease'>[],
-): Promise<void> {
-  await tx.run(UNDO_BEGIN, [refs.map(({ batch }) => batchNumber(batch)), refs.map(({ lease }) => lease)]);
-}
 
 /**
  * Returns an attempt with its start converted to the ledger's clock, from the time that has passed since then on the clock of this machine. If that
