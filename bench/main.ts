@@ -26,6 +26,7 @@ import { mapping } from './work/mapping.ts';
 import { nothingNew } from './work/nothing-new.ts';
 import { serverLedgerDeliveries } from './work/server-ledger-deliveries.ts';
 import { serverLedgerPolls } from './work/server-ledger-polls.ts';
+import { serverLedgerProcesses } from './work/server-ledger-processes.ts';
 import { serverLedgerRecording } from './work/server-ledger-recording.ts';
 import { start } from './work/start.ts';
 import { webhooks } from './work/webhooks.ts';
@@ -54,6 +55,7 @@ const works: readonly Work[] = [
   serverLedgerRecording,
   serverLedgerDeliveries,
   serverLedgerPolls,
+  serverLedgerProcesses,
 ];
 
 process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {

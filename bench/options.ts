@@ -13,7 +13,7 @@ export const USAGE = `Measures time, CPU time and memory of leadsync, and of pro
   --runs N   runs of each program (3; 1 with --quick)
 `;
 
-const LAST_ROW = 19;
+const LAST_ROW = 20;
 
 /** The options of `npm run bench`. */
 export interface BenchOptions {

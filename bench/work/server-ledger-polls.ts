@@ -43,10 +43,11 @@ export const serverLedgerPolls: Work = {
         figureOf('CPU time of PostgreSQL', 'ms', server, ({ serverCpuMs }) => serverCpuMs),
         figureOf('peak memory of leadsync', 'MB', results, ({ peakMb }) => peakMb),
         figureOf('write-ahead log', 'MB', server, ({ writtenAheadMb }) => writtenAheadMb),
+        figureOf('transactions', '', server, ({ transactions }) => transactions),
       ],
       series: [],
       notes: [
-        `There is no sink. The daemons run already. Wall time is the median of ${times} polls, from the table \`polls\`; CPU time and the write-ahead log are the mean of the time from one poll to the next, 2 s.`,
+        `There is no sink. The daemons run already. Wall time is the median of ${times} polls, from the table \`polls\`; CPU time, the write-ahead log and transactions are the mean of the time from one poll to the next, 2 s.`,
       ],
     };
   },
