@@ -31,7 +31,7 @@ export const ledgerOptions = z
       .max(CONNECTIONS.most)
       .optional()
       .describe(
-        `Maximum number of connections to that database on which a process writes: ${CONNECTIONS.least} to ${CONNECTIONS.most}. Each process has up to ten more, for example for the pages. Absent: ${DEFAULT_SERVER.connections}.`,
+        `Maximum number of connections to that database on which a process writes: ${CONNECTIONS.least} to ${CONNECTIONS.most}. Each process has up to 16 more, for example for the pages. Absent: ${DEFAULT_SERVER.connections}.`,
       ),
     min_free: size()
       .prefault('500mb')
