@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { LedgerPool } from '../../src/ledger-postgres/database/ledger-pool.ts';
 import { requireDatabaseUrl, uniqueName } from '../support/servers/services.ts';
 
@@ -70,6 +71,20 @@ test('a process that the server grants no connection reports it without waiting'
   const pools = [await open(1), await open(1)];
   for (const result of await Promise.allSettled(pools.map(one)))
     expect(result).toMatchObject({ status: 'rejected', reason: { code: '53300' } });
+});
+
+test('calls that the server refuses all do not keep each other asking', async () => {
+  const open = await granted(0);
+  const pools = [await open(1), await open(1), await open(1)];
+  const connect = vi.spyOn(pg.Client.prototype, 'connect');
+  onTestFinished(() => connect.mockRestore());
+  const calls: Promise<unknown>[] = [];
+  for (let index = 0; index < 30; index += 1) {
+    calls.push(one(pools[index % 3] as LedgerPool).catch((error: unknown) => error));
+    await sleep(index % 4);
+  }
+  for (const answer of await Promise.all(calls)) expect(answer).toMatchObject({ code: '53300' });
+  expect(connect.mock.calls.length).toBeLessThan(300);
 });
 
 test('a connection that breaks is replaced', async () => {

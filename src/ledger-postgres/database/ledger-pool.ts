@@ -35,9 +35,10 @@ export class LedgerPool {
   /** Returns a connection. @throws the server's error if it grants none, and no pool of this process returns one in time */
   async connect(): Promise<PoolClient> {
     const endsMs = performance.now() + this.#connectMs;
-    for (;;) {
+    const request = () => this.#pool.connect();
+    for (let ask = () => this.#slots.asking(request); ; ask = request) {
       try {
-        return await this.#slots.asking(() => this.#pool.connect());
+        return await ask();
       } catch (error) {
         if (!isOfServer(error) || error.code !== TOO_MANY) throw error;
         if (!(await this.#slots.freed(endsMs - performance.now()))) throw error;

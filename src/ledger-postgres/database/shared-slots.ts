@@ -5,7 +5,7 @@ import type { Pool } from 'pg';
 export class SharedSlots {
   /** The pools, with the number of their connections that are in use. */
   readonly #used = new Map<Pool, number>();
-  /** How many calls are asking the server or their own pool for a connection. */
+  /** How many calls are asking for a connection for the first time. One that asks again waits itself for a connection to be returned. */
   #asking = 0;
   readonly #waiting = new Set<() => void>();
 
@@ -28,14 +28,16 @@ export class SharedSlots {
     this.#wake();
   }
 
-  /** Runs a call that asks for a connection. */
-  async asking<T>(call: () => Promise<T>): Promise<T> {
+  /** Runs the first request of a call for a connection. */
+  async asking<T>(request: () => Promise<T>): Promise<T> {
     this.#asking += 1;
     try {
-      return await call();
+      return await request();
+    } catch (error) {
+      this.#wake();
+      throw error;
     } finally {
       this.#asking -= 1;
-      this.#wake();
     }
   }
 
