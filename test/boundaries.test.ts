@@ -239,6 +239,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'lead-event.ts',
       'lead-message.ts',
       'destination-parts.ts',
+      'store-answers.ts',
       'test-batch.ts',
     ],
     because: 'sinks/ is the contract and the registry; it must not know queues, attempts or the ledger.',

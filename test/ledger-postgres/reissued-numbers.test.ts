@@ -31,7 +31,6 @@ it('a poll whose number was issued again, to another process, reads and records 
   const other = on.again();
   expect(await other.ledger.startPoll('main')).toBe(poll);
   const block = blockOf([aListedLead({ id: 1 })], 'a block');
-  await expect(on.ledger.listingMark('main')).rejects.toMatchObject(fenced);
   await expect(on.ledger.unknownElements(poll, block)).rejects.toMatchObject(fenced);
   await expect(on.ledger.record(poll, [aListedLead({ id: 1 })])).rejects.toMatchObject(fenced);
   await expect(on.ledger.finishPoll(poll, complete)).rejects.toMatchObject(fenced);

@@ -34,7 +34,7 @@ describe('leadsync status', () => {
     expect(stdout).toMatch(/^crm +webhook +has dead +2 +0 +1 +0 /m);
     expect(stdout).toMatch(/^drop +csv +healthy +0 +3 +0 +0 /m);
     expect(stdout).toMatch(
-      /^crm: 1 dead delivery since \S+Z \(just now\): The CRM refuses the lead \(422\)\.\n {2}`leadsync deliveries --sink crm --state dead` shows why/m,
+      /^crm: 1 dead delivery since \S+Z \(0 s ago\): The CRM refuses the lead \(422\)\.\n {2}`leadsync deliveries --sink crm --state dead` shows why/m,
     );
     expect(stdout).toContain('leadsync retry --sink crm --state dead');
   });
@@ -607,7 +607,7 @@ describe('leadsync status', () => {
     const { stdout } = await install.running().run(['status']);
     expect(stdout).toMatch(/^crm +- +orphaned +0 +0 +2 /m);
     expect(stdout).toContain(
-      'crm is no longer in the configuration, and has 2 dead deliveries since 2026-11-20T10:00:00Z (just now): The CRM refuses the lead (422).',
+      'crm is no longer in the configuration, and has 2 dead deliveries since 2026-11-20T10:00:00Z (0 s ago): The CRM refuses the lead (422).',
     );
     expect(stdout).not.toContain('leadsync retry');
     const discard = ['discard', '--sink', 'crm', '--note', 'moved to another CRM'];
