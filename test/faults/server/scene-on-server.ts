@@ -10,7 +10,6 @@ import { uniqueName } from '../../support/servers/services.ts';
 import { Wire } from '../../support/servers/wire.ts';
 import { until } from '../../support/time/until.ts';
 import { expectKept } from '../kept.ts';
-import { told } from '../telling.ts';
 
 /** A scene whose ledger is in PostgreSQL, at the end of a line that can fail. */
 export interface SceneOnServer extends Scene {
@@ -65,10 +64,15 @@ async function connected(url: string, schema: string): Promise<pg.Client> {
   return client;
 }
 
-/** Expects that polls fail for this reason, that the daemon lives and is not ready, and that nothing that it says contains the password. */
-export async function expectReported(daemon: Daemon, code: string, reason: RegExp): Promise<void> {
-  const { reason: said, hint } = await told(daemon, 'poll-failed', { code: `ledger-${code}` });
-  expect(said).toMatch(reason);
+/**
+ * Expects that work with the ledger fails for this reason, that the daemon lives and is not ready, and that nothing that it says contains the password.
+ * Once the ledger does not record that the process is alive, no poll begins, so not every trouble makes one fail.
+ */
+export async function expectReported(daemon: Daemon, reason: RegExp): Promise<void> {
+  const failures = () =>
+    daemon.log.filter(({ event }) => event === 'poll-failed' || event === 'ledger-failed');
+  const isMeant = (one: Readonly<Record<string, unknown>>) => reason.test(String(one['reason']));
+  const { hint } = await until('leadsync says why', () => failures().find(isMeant), 60_000);
   expect(hint).toMatch(/\.$/);
   expect((await fetch(`${daemon.adminUrl}/livez`)).status).toBe(200);
   await until('it is not ready', async () => {

@@ -58,7 +58,7 @@ test('64. when the password is no longer valid, leadsync says so, keeps the outc
   await scene.endSessions();
   answer();
   scene.stub.addLeads(20);
-  await expectReported(daemon, 'rights', /refuses the user or the password \(SQLSTATE 28P01\)/);
+  await expectReported(daemon, /refuses the user or the password \(SQLSTATE 28P01\)/);
   expect((await scene.run('status')).stderr).toContain('refuses the user or the password');
   await administer(`ALTER ROLE $USER PASSWORD 'let-me-in'`);
   await expectAllKept(scene, daemon, { repeats: false });
@@ -73,7 +73,7 @@ test('65. when the server accepts no more connections, leadsync says so and cont
   await scene.endSessions();
   answer();
   scene.stub.addLeads(20);
-  await expectReported(daemon, 'busy', /accepts no more connections \(SQLSTATE 53300\)/);
+  await expectReported(daemon, /accepts no more connections \(SQLSTATE 53300\)/);
   await administer('ALTER ROLE $USER CONNECTION LIMIT -1');
   await expectAllKept(scene, daemon, { repeats: false });
 });
@@ -129,7 +129,7 @@ test('67. on a full disk of the server, every recorded lead is owed, leadsync sa
   disk.fill();
   answer();
   scene.stub.addLeads(2_000);
-  await expectReported(daemon, 'full', /the server's disk is full \(SQLSTATE 53100\)/);
+  await expectReported(daemon, /the server's disk is full \(SQLSTATE 53100\)/);
   disk.free();
   await expectAllKept(scene, daemon, { repeats: false });
 });
