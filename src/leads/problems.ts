@@ -142,7 +142,7 @@ export const PROBLEMS = {
     severity: 'warning',
     means: 'Polls work, but a source has had no new lead for an improbably long time.',
     alert: true,
-    status: false,
+    status: true,
     section: 'source-silent',
   },
   source_removed: {
@@ -226,14 +226,14 @@ export const PROBLEMS = {
     severity: 'warning',
     means: 'The oldest pending delivery of a sink is old, although the sink is neither held nor paused.',
     alert: true,
-    status: false,
+    status: true,
     section: 'backlog-old',
   },
   slow_to_lead: {
     severity: 'warning',
     means: 'New leads take too long to be delivered to a sink.',
     alert: true,
-    status: false,
+    status: true,
     section: 'slow-to-lead',
   },
   export_fails: {

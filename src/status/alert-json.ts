@@ -61,6 +61,11 @@ function alertJson(entry: Entry) {
   };
 }
 
+/** Returns the alerts that are active; none if there are no destinations, because leadsync then evaluates no condition. */
+export function activeAlerts({ entries }: AlertState, { to }: AlertOptions): readonly Entry[] {
+  return Object.keys(to).length === 0 ? [] : entries.filter((entry) => stateOf(entry) === 'active');
+}
+
 function stateOf({ toldMs, wellSinceMs, overMs }: Entry) {
   if (overMs !== undefined) return 'over' as const;
   if (toldMs === undefined) return 'new' as const;

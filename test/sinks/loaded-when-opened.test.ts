@@ -25,7 +25,9 @@ test.each(sinkTypes.map(({ type }) => type))(
   'a command that opens no sink does not load that of %s',
   (type) => {
     const file = `src/sinks/${type}/${type}.ts`;
-    expect(readFileSync(`${root}${file}`, 'utf8')).toMatch(/^export class \w+Sink (?:implements|extends) \w*Sink /m);
+    expect(readFileSync(`${root}${file}`, 'utf8')).toMatch(
+      /^export class \w+Sink (?:implements|extends) \w*Sink /m,
+    );
     const loaded = loadedWith('src/cli/shell/context.ts', readFiles(root, 'src'));
     expect(loaded).toContain(`src/sinks/${type}/${type}-type.ts`);
     expect(loaded).not.toContain(file);

@@ -2,14 +2,16 @@ import type { Overview } from '../../admin/contract/overview.ts';
 import { may } from '../../admin/contract/rights.ts';
 import { filesOf } from '../../config/contract/config.ts';
 import { isBackup } from '../../exports/contract/options.ts';
+import type { StatusCode } from '../../leads/problems.ts';
 import type { AskLedger } from '../../ledger/contract/ledger-pages.ts';
 import { diskSpace } from '../../operations/disk-space.ts';
 import { version } from '../../platform/process/version.ts';
+import { activeAlerts } from '../../status/alert-json.ts';
 import { deliveryRate, rateRequests } from '../../status/delivery-rate.ts';
 import { backupOverview, exportOverview } from '../../status/export-json.ts';
 import { viewExports } from '../../status/export-view.ts';
-import { findProblems } from '../../status/problems/find-problems.ts';
-import { commandInText } from '../../status/problems/problem.ts';
+import { findProblems, SINK_ALERTS, SOURCE_ALERTS } from '../../status/problems/find-problems.ts';
+import { commandInText, type Problem } from '../../status/problems/problem.ts';
 import { attemptsJson } from '../../status/sink-detail.ts';
 import {
   machinesJson,
@@ -33,7 +35,7 @@ const SPEED_MS = 24 * 3_600_000;
 interface OverviewParts {
   readonly parts: Pick<
     Parts,
-    'current' | 'clock' | 'exportStates' | 'rewriteCommands' | 'pollFailures' | 'diskTrend'
+    'current' | 'clock' | 'exportStates' | 'alerts' | 'rewriteCommands' | 'pollFailures' | 'diskTrend'
   >;
   /** Returns the reasons why leadsync is not ready; empty if it is. */
   readonly unready: () => Promise<readonly string[]>;
@@ -53,16 +55,18 @@ export async function overviewOf(
   const status = await query('status');
   const now = status.serverNow ?? clock.now();
   const rates = rateRequests(now);
-  const [lastHour, hours, speeds, delivered, deliveredBefore, reasons, disk, exports] = await Promise.all([
-    query('attemptTotals', { now, periodMs: HOUR_MS }),
-    query('newLeads', now, HOURS),
-    query('speed', new Date(now.getTime() - SPEED_MS)),
-    query('attemptTotals', rates.now),
-    query('attemptTotals', rates.hourAgo),
-    unready(),
-    diskSpace(config),
-    viewExports(filesOf(config), parts.exportStates),
-  ]);
+  const [lastHour, hours, speeds, delivered, deliveredBefore, reasons, disk, exports, alerts] =
+    await Promise.all([
+      query('attemptTotals', { now, periodMs: HOUR_MS }),
+      query('newLeads', now, HOURS),
+      query('speed', new Date(now.getTime() - SPEED_MS)),
+      query('attemptTotals', rates.now),
+      query('attemptTotals', rates.hourAgo),
+      unready(),
+      diskSpace(config),
+      viewExports(filesOf(config), parts.exportStates),
+      parts.alerts.read(),
+    ]);
   const [sources, sinks] = [viewSources(config, status), viewSinks(config, status)];
   const problems = findProblems(sources, sinks, {
     now,
@@ -76,6 +80,7 @@ export async function overviewOf(
     namesOrigins: may('configuration'),
     disk: parts.diskTrend.of(clock.now(), disk),
     restoredAt: status.restoredAt,
+    alerts: activeAlerts(alerts, config.alerts),
     machines: status.machines,
     command: commandInText,
   });
@@ -91,9 +96,14 @@ export async function overviewOf(
       page_step: parts.rewriteCommands(one.pageStep),
     })),
     sources: sources.map((source) =>
-      sourceOverview(source, now, parts.pollFailures.of(source.name)?.retryAt),
+      withAlerts(sourceOverview(source, now, parts.pollFailures.of(source.name)?.retryAt), source.name, {
+        problems,
+        codes: SOURCE_ALERTS,
+      }),
     ),
-    sinks: sinks.map((sink) => sinkOverview(sink, now)),
+    sinks: sinks.map((sink) =>
+      withAlerts(sinkOverview(sink, now), sink.name, { problems, codes: SINK_ALERTS }),
+    ),
     exports: exports.filter((one) => !isBackup(one.config)).map(exportOverview),
     backups: exports.filter((one) => isBackup(one.config)).map(backupOverview),
     machines: machinesJson(status),
@@ -107,4 +117,14 @@ export async function overviewOf(
     ),
     delivered_per_minute: deliveryRate(now, { now: delivered, hourAgo: deliveredBefore }),
   };
+}
+
+/** Adds to the codes of a sink or a source those of the active alerts about it: alerts are found for all of them together. */
+function withAlerts<T extends { readonly problems: readonly StatusCode[] }>(
+  view: T,
+  about: string,
+  { problems, codes }: { readonly problems: readonly Problem[]; readonly codes: readonly StatusCode[] },
+): T {
+  const found = problems.filter((one) => one.about === about && codes.includes(one.code));
+  return { ...view, problems: [...view.problems, ...found.map(({ code }) => code)] };
 }

@@ -51,6 +51,7 @@ export function findProblems(
     ...sources.flatMap((source) => findSourceProblems(source, context)),
     ...sinks.flatMap((sink) => findSinkProblems(sink, context)),
     ...context.exports.flatMap((one) => findExportProblems(one, context)),
+    ...alertProblems(context),
   ];
   return problems.toSorted((one, other) => ORDER[one.severity] - ORDER[other.severity]);
 }
@@ -94,6 +95,19 @@ function machineProblems(context: ProblemContext, sources: readonly SourceView[]
     differingConfigs(machines, context),
     wrongClocks(machines),
   ].flatMap(listOf);
+}
+
+/** Conditions about a period, of a source and of a sink. Only the running leadsync knows them, because it evaluates them for its alerts. */
+export const SOURCE_ALERTS: readonly StatusCode[] = ['source_silent'];
+export const SINK_ALERTS: readonly StatusCode[] = ['backlog_old', 'slow_to_lead'];
+
+/** Returns the active alerts that no other problem says. */
+function alertProblems({ alerts = [] }: ProblemContext): Problem[] {
+  return [...SOURCE_ALERTS, ...SINK_ALERTS].flatMap((code) =>
+    alerts
+      .filter(({ condition }) => condition === code)
+      .map(({ about, what, severity }) => problem(code, about ?? null, what, '', '', severity)),
+  );
 }
 
 /** Returns the codes of the problems of one sink, by which pages mark it. */

@@ -1,5 +1,5 @@
 import type { SecretOption } from '../../config/contract/config.ts';
-import { PROBLEMS, type Severity, type StatusCode } from '../../leads/problems.ts';
+import { type AlertCode, PROBLEMS, type Severity, type StatusCode } from '../../leads/problems.ts';
 import type { MachinesStatus } from '../../ledger/contract/status-rows.ts';
 import { printMomentAndAge } from '../../platform/text/human-readable.ts';
 import type { ExportView } from '../export-view.ts';
@@ -50,6 +50,14 @@ export interface DiskSpace {
   readonly change?: { readonly lostBytes: number; readonly overMs: number } | undefined;
 }
 
+/** A condition of an alert that has lasted long enough to be reported. */
+export interface ActiveAlert {
+  readonly condition: AlertCode;
+  readonly about: string | undefined;
+  readonly what: string;
+  readonly severity: Severity;
+}
+
 /** What `findProblems` knows in addition to the ledger. */
 export interface ProblemContext extends TextOptions {
   readonly now: Date;
@@ -70,6 +78,8 @@ export interface ProblemContext extends TextOptions {
   readonly disk?: DiskSpace | undefined;
   /** When leadsync found that the ledger is a copy or was restored from a backup. */
   readonly restoredAt?: Date | undefined;
+  /** The alerts that are active. Absent: they are not known. */
+  readonly alerts?: readonly ActiveAlert[];
   /** The processes on a ledger that several machines may use. */
   readonly machines?: MachinesStatus | undefined;
 }

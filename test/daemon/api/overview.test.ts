@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Actor, actor } from '../../../src/admin/contract/actor.ts';
 import type { Overview } from '../../../src/admin/contract/overview.ts';
+import type { AlertState } from '../../../src/alerts/alert-store.ts';
+import type { Entry } from '../../../src/alerts/alert-tracker.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { overviewOf } from '../../../src/daemon/api/overview.ts';
 import { PollFailures } from '../../../src/daemon/joints/poll-failures.ts';
@@ -36,6 +38,7 @@ function overviewOn(
   clock: Clock,
   ask: AskLedger,
   stale?: StaleConfig,
+  alerts: AlertState = { entries: [], waiting: {} },
 ): () => Promise<Overview> {
   const config = loadConfig(install.configFile, { sinkTypes, env: { CRM_TOKEN: 'secret' } });
   const context: Parameters<typeof overviewOf>[0] = {
@@ -43,6 +46,7 @@ function overviewOn(
       current: { config },
       clock,
       exportStates: exportStateFiles(disk, join(install.folder, 'data')),
+      alerts: { read: async () => alerts, write: async () => undefined },
       rewriteCommands: (text: string) => text,
       pollFailures: new PollFailures(clock),
       diskTrend: new DiskTrend(),
@@ -106,4 +110,34 @@ test('the sinks of the overview have all dead deliveries, including those of a r
     ['crm', 'orphaned', 2],
   ]);
   expect(problems.map(({ code, about }) => [code, about])).toEqual([['deliveries_dead', 'crm']]);
+});
+
+test.each([
+  [
+    'with a destination, active alerts about a period are problems',
+    { ops: { type: 'webhook', url: 'http://127.0.0.1:9/' } },
+    ['slow_to_lead'],
+  ],
+  ['without a destination, leadsync evaluates no condition, so that stored alerts say nothing', {}, []],
+])('%s', async (_, to, codes) => {
+  const install = new Install({ alerts: { to } });
+  await install.listed(1);
+  const entry = (condition: 'slow_to_lead' | 'backlog_old' | 'sink_held', toldMs: number | undefined) =>
+    ({
+      condition,
+      about: 'crm',
+      sinceMs: 1,
+      what: 'Leads take long.',
+      severity: 'warning',
+      toldMs,
+    }) as unknown as Entry;
+  const entries = [entry('slow_to_lead', 2), entry('backlog_old', undefined), entry('sink_held', 2)];
+  const queries = new QueryThread(join(install.folder, 'data', 'ledger.db'), { timeoutMs: 60_000 });
+  onTestFinished(() => queries.close());
+  const ask = queries.ask.bind(queries);
+  const read = overviewOn(install, install.clock, ask, undefined, { entries, waiting: {} });
+  const { problems, sinks, healthy } = await actor.run(as('viewer'), read);
+  expect(problems.map(({ code, about }) => [code, about])).toEqual(codes.map((code) => [code, 'crm']));
+  expect(healthy).toBe(codes.length === 0);
+  expect(sinks.find(({ sink }) => sink === 'crm')?.problems).toEqual(codes);
 });

@@ -47,13 +47,17 @@ export function beginningTogetherContract(store: () => OpenLedger): void {
       await on.ledger.pause('drop', 'maintenance');
       on.clock.jump(6_000);
       const begun = await beginAll(on, [...late, ...drop, ...fine]);
+      // Which one is the probe depends on which of them shares a transaction.
+      const probes = late.filter((_, index) => begun[index] !== undefined);
+      expect(probes).toHaveLength(1);
       const none = drop.map(() => undefined);
-      expect(begun).toEqual([[2], undefined, undefined, ...none, [1], [2], [3], [4]]);
-      await on.settle(late[0] as BatchRef, delivered);
+      expect(begun.slice(late.length)).toEqual([...none, [1], [2], [3], [4]]);
+      await on.settle(probes[0] as BatchRef, delivered);
       await on.ledger.resume('drop');
       const numbers = async (sink: string) => (await claimed(sink)).map(({ batch }) => batch).sort();
       expect(await numbers('drop')).toEqual(drop.map(({ batch }) => batch).sort());
-      expect(await numbers('crm')).toEqual([first, ...late.slice(1)].map(({ batch }) => batch).sort());
+      const others = [first, ...late.filter((ref) => ref !== probes[0])];
+      expect(await numbers('crm')).toEqual(others.map(({ batch }) => batch).sort());
     });
   });
 }

@@ -27,6 +27,8 @@ export function sinkBadges(sink: SinkOverview): Content {
     problems.includes('leads_stuck') && badge('stuck'),
     problems.includes('deliveries_dead') && badge('dead', `${printCount(dead)} dead`),
     problems.includes('leads_retried') && badge('retrying'),
+    problems.includes('backlog_old') && badge('behind'),
+    problems.includes('slow_to_lead') && badge('slow'),
     problems.includes('sink_new') && badge('new'),
   ].filter((mark) => mark !== false);
   const all = state === 'healthy' && marks.length > 0 ? marks : [stateBadge(sink), ...marks];

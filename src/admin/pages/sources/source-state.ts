@@ -47,6 +47,7 @@ const MARKS: Readonly<Record<string, string>> = {
   source_refused: 'refused',
   poll_late: 'late',
   listing_shrunk: 'shrunk',
+  source_silent: 'silent',
 };
 
 /** Poll statuses that mean that everything is well. */
