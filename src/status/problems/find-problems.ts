@@ -97,8 +97,9 @@ function machineProblems(context: ProblemContext, sources: readonly SourceView[]
   ].flatMap(listOf);
 }
 
-/** Conditions about a period, of a source and of a sink. Only the running leadsync knows them, because it evaluates them for its alerts. */
+/** Conditions about a period of a source. Only the running leadsync knows them, because it evaluates them for its alerts. */
 export const SOURCE_ALERTS: readonly StatusCode[] = ['source_silent'];
+/** Like `SOURCE_ALERTS`, of a sink. */
 export const SINK_ALERTS: readonly StatusCode[] = ['backlog_old', 'slow_to_lead'];
 
 /** Returns the active alerts that no other problem says. */
