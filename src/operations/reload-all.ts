@@ -17,7 +17,7 @@ export interface AskedProcess {
 }
 
 /**
- * Asks every \`run\` and \`worker\` that lives on the ledger to read its configuration again, and waits up to \`withinMs\` for their answers. Returns each
+ * Asks every `run` and `worker` that lives on the ledger to read its configuration again, and waits up to `withinMs` for their answers. Returns each
  * process with its answer; undefined if the ledger is one that only one machine can use. @throws LedgerError
  */
 export async function reloadAll(

@@ -1,7 +1,9 @@
+import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { LedgerPool } from '../../src/ledger-postgres/database/ledger-pool.ts';
+import { SharedSlots } from '../../src/ledger-postgres/database/shared-slots.ts';
 import { requireDatabaseUrl, uniqueName } from '../support/servers/services.ts';
 
 // What the pools of a process do when the server grants fewer connections than they would use. A limit of a role does not hold for superusers.
@@ -93,4 +95,12 @@ test('a connection that breaks is replaced', async () => {
   await expect(pool.query('SELECT pg_terminate_backend(pg_backend_pid())', [])).rejects.toThrow();
   await expect(pool.query('SELECT wrong', [])).rejects.toMatchObject({ code: '42703' });
   expect(await one(pool)).toEqual([{ one: 1 }]);
+});
+
+test('a call does not wait beyond its time for a server that closes no connection', async () => {
+  const client = Object.assign(new EventEmitter(), { release: () => undefined });
+  const pool = Object.assign(new EventEmitter(), { idleCount: 1, connect: async () => client });
+  const slots = new SharedSlots();
+  slots.add(pool as unknown as pg.Pool);
+  expect(await slots.freed(20)).toBe(false);
 });

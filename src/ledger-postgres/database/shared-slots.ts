@@ -1,5 +1,8 @@
 import { once } from 'node:events';
 import type { Pool } from 'pg';
+import { DeadlinePassed, withinDeadline } from '../../platform/time/deadline.ts';
+
+const never = new AbortController().signal;
 
 /** Which connections to one server the pools of this process have, so that a pool can get the one that another does not need. */
 export class SharedSlots {
@@ -48,9 +51,11 @@ export class SharedSlots {
   async freed(atMostMs: number): Promise<boolean> {
     const [most] = [...this.#used.keys()].sort((one, other) => other.idleCount - one.idleCount);
     if (most && most.idleCount > 0) {
-      // If another call has taken it meanwhile, asking again shows what is free now.
-      await closeIdle(most).catch(() => undefined);
-      return true;
+      return withinDeadline(Math.max(atMostMs, 0), never, () => closeIdle(most)).then(
+        () => true,
+        // If another call has taken it meanwhile, asking again shows what is free now. A server that stands still closes nothing.
+        (error: unknown) => !(error instanceof DeadlinePassed),
+      );
     }
     const used = [...this.#used.values()].some((count) => count > 0);
     return (used || this.#asking > 0) && (await this.#changed(atMostMs));
