@@ -4,6 +4,7 @@ import { nameOption } from '../../src/config/options/option-limits.ts';
 import { HEALTHY } from '../../src/leads/sink-health.ts';
 import type { FileRuns } from '../../src/status/export-view.ts';
 import type { AlertInputs, ObservedSink, ObservedSource } from '../../src/status/problems/alert-inputs.ts';
+import { commandInText } from '../../src/status/problems/problem.ts';
 
 export const NOW = new Date('2026-11-20T10:00:00.000Z');
 
@@ -81,3 +82,14 @@ export const NAMES = { sources: ['main'], sinks: ['crm'], exports: ['nightly'], 
 
 /** What a configuration that says nothing of it means. */
 export const DEFAULTS: Limits = alertOptions(nameOption).parse({}).when;
+
+/** What `findProblems` is told beside the ledger while leadsync runs and all is well. */
+export const RUNNING = {
+  running: true,
+  answers: true,
+  unready: [],
+  stale: undefined,
+  queued: false,
+  exports: [],
+  command: commandInText,
+};

@@ -7,7 +7,7 @@ import { commandInText } from '../../../src/status/problems/problem.ts';
 import { deadLeads, heldSink } from '../../../src/status/problems/sink-checks.ts';
 import { findSourceProblems } from '../../../src/status/problems/source-problems.ts';
 import { sourceOverview } from '../../../src/status/status-json.ts';
-import { anObservation, aSink, aSource, DEFAULTS, NAMES, NOW } from '../an-observation.ts';
+import { anObservation, aSink, aSource, DEFAULTS, NAMES, NOW, RUNNING } from '../an-observation.ts';
 
 const now = new Date('2026-11-20T10:00:00Z');
 const failed: PollRow = {
@@ -25,12 +25,7 @@ const failed: PollRow = {
 
 const GIVEN = {
   now,
-  running: true,
-  answers: true,
-  unready: [],
-  stale: undefined,
-  queued: false,
-  exports: [],
+  ...RUNNING,
   command: (words: string) => `leadsync ${words}`,
 };
 
@@ -166,15 +161,9 @@ test.each([
     const status = { ...sink, ...AT_REST };
     const [found] = findProblems([], [{ name: 'crm', state: 'held', config: undefined, status }], {
       now,
-      running: true,
-      answers: true,
-      unready: [],
-      stale: undefined,
-      queued: false,
-      exports: [],
+      ...RUNNING,
       secrets: () => secrets,
       namesOrigins: true,
-      command: commandInText,
     });
     expect(found?.nextStep).toContain(nextStep);
   },
@@ -207,13 +196,7 @@ test('a probe that is due within a second is due now, and not in 0 s', () => {
 test('the pages leave out the commands for which they have a button or a link', () => {
   const given = {
     now,
-    running: true,
-    answers: true,
-    unready: [],
-    stale: undefined,
-    queued: false,
-    exports: [],
-    command: commandInText,
+    ...RUNNING,
   };
   const health = { ...HEALTHY, heldSince: NOW, probeAt: new Date(now.getTime() + 8_000) };
   const counts = { pending: 3, delivered: 0, dead: 0, skipped: 0, leftOut: 0, replays: 0 };
@@ -316,13 +299,7 @@ test.each([
     [],
     {
       now,
-      running: true,
-      answers: true,
-      unready: [],
-      stale: undefined,
-      queued: false,
-      exports: [],
-      command: commandInText,
+      ...RUNNING,
     },
   );
   expect(problems).toContainEqual(expect.objectContaining({ nextStep, pageStep }));
@@ -380,13 +357,8 @@ test('an alert says what the status says, but for how long ago it was', () => {
     [{ name: 'crm', state: 'paused', config: undefined, status }],
     {
       now,
-      running: true,
-      answers: true,
-      unready: [],
+      ...RUNNING,
       stale,
-      queued: false,
-      exports: [],
-      command: commandInText,
     },
   ).map(({ code, message, nextStep }) =>
     `${code} ${message} ${nextStep}`.replace(/has been (\w+) since \S+ \(0 s ago\)/, 'is $1'),

@@ -1,22 +1,15 @@
 import { expect, test } from 'vitest';
 import type { MachinesStatus } from '../../../src/ledger/contract/status-rows.ts';
 import { findProblems } from '../../../src/status/problems/find-problems.ts';
-import { commandInText } from '../../../src/status/problems/problem.ts';
 import { viewSources } from '../../../src/status/status-view.ts';
 import { aProcess, theMachines } from '../a-machine.ts';
-import { ago, NOW } from '../an-observation.ts';
+import { ago, NOW, RUNNING } from '../an-observation.ts';
 
 /** Returns the problems of machines, as `code: message next step`. */
 function problemsOf(machines: MachinesStatus | undefined): string[] {
   const context = {
     now: NOW,
-    running: true,
-    answers: true,
-    unready: [],
-    stale: undefined,
-    queued: false,
-    exports: [],
-    command: commandInText,
+    ...RUNNING,
     machines,
   };
   const config = { sources: [{ name: 'main' }], sinks: [] } as unknown as Parameters<typeof viewSources>[0];
